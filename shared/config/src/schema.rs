@@ -1,0 +1,98 @@
+//! The file as written: one walk over the parsed file that reads settings and finds every fault.
+//!
+//! Every section has a reader that takes the keys it knows and leaves the rest to
+//! [`section::Section`], which knows what an unknown key means where it stands.
+//!
+//! Source: contract, Configuration; reg:G; run:K.
+
+mod address;
+mod agents;
+mod confab;
+mod findings;
+mod nearest;
+mod section;
+mod session;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use confab_policy::visibility::VisibilityRules;
+use serde_json::Value;
+
+use self::findings::Findings;
+pub use self::findings::{Class, Problem, Warning};
+pub use self::nearest::nearest;
+use self::section::Section;
+use crate::fingerprint::fingerprint;
+use crate::settings::Settings;
+
+/// The sections of the file that confab reads.
+pub(crate) const OWNED: [&str; 6] = [
+    "agents", "session", "tools", "messages", "logging", "confab",
+];
+
+/// What a walk over a file found.
+pub(crate) struct Walk {
+    /// The settings; they count only when there are no problems.
+    pub(crate) settings: Settings,
+    /// Every fault.
+    pub(crate) problems: Vec<Problem>,
+    /// Everything that is ignored, or that has no effect.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Reads a parsed file; relative paths in it start at `directory`.
+pub(crate) fn walk(document: &Value, directory: &Path) -> Walk {
+    let mut findings = Findings::default();
+    let mut root = Section::root(document, &mut findings);
+    let agents = root.object("agents", agents::read);
+    let session = root.object("session", session::read);
+    let tools = root.object("tools", tools::read);
+    root.object("messages", read_messages);
+    root.object("logging", read_logging);
+    let confab = root.strict_object("confab", |section| {
+        confab::read(section, directory, agents.timeout_seconds)
+    });
+    root.finish_foreign();
+    let settings = Settings {
+        agents: agents.agents,
+        session,
+        visibility: VisibilityRules {
+            mode: tools.visibility,
+            sandbox_clamp: agents.sandbox_clamp,
+            agent_to_agent: tools.agent_to_agent,
+        },
+        runs: confab.runs,
+        deliveries: confab.deliveries,
+        storage: confab.storage,
+        auth: confab.auth,
+        telemetry: confab.telemetry,
+        models: confab.models,
+        fingerprint: fingerprint(document),
+    };
+    Walk {
+        settings,
+        problems: findings.problems,
+        warnings: findings.warnings,
+    }
+}
+
+/// Section `messages`: nothing of it has a meaning here, as a queue's order is fixed (D50).
+fn read_messages(section: &mut Section<'_, '_>) {
+    section.ignored(
+        "queue",
+        "the queue has a fixed order: people first, then first in, first out",
+    );
+}
+
+/// Section `logging`: what is hidden from what leaves (run:K23).
+fn read_logging(section: &mut Section<'_, '_>) {
+    let words = [("off", ()), ("tools", ())];
+    section.word("redactSensitive", &words);
+    section.texts("redactPatterns");
+    section.not_yet("redactSensitive", "act on");
+    section.not_yet("redactPatterns", "act on");
+}

@@ -1,0 +1,205 @@
+//! Settings as believed: every value checked, every default filled in.
+
+mod agents;
+mod deliveries;
+
+use std::path::PathBuf;
+
+use confab_model::key::{KeyRules, Scope};
+use confab_policy::visibility::VisibilityRules;
+use secrecy::SecretString;
+
+pub use self::agents::{
+    AgentSettings, Agents, Driver, OpenAiSettings, SandboxMode, ScriptRule, ScriptSettings, ToolUse,
+};
+pub use self::deliveries::{ChannelPattern, DeliverySettings, Sink, SinkKind};
+
+/// Everything a file can say, with defaults where it says nothing.
+#[derive(Debug)]
+pub struct Settings {
+    /// The configured agents, or `main` alone.
+    pub agents: Agents,
+    /// Sessions and the exchanges between them.
+    pub session: SessionSettings,
+    /// Who may see and reach whom.
+    pub visibility: VisibilityRules,
+    /// Turns, leases and the queue.
+    pub runs: RunSettings,
+    /// Outbound messages.
+    pub deliveries: DeliverySettings,
+    /// Where the data lives; absent when the file leaves it to the command line.
+    pub storage: Option<Storage>,
+    /// How callers prove who they are.
+    pub auth: Auth,
+    /// Where traces and metrics go.
+    pub telemetry: TelemetrySettings,
+    /// The model names that exist; absent = any.
+    pub models: Option<Vec<String>>,
+    /// First 12 hexadecimal digits of the SHA-256 of what is in force (contract, `/readyz`).
+    pub fingerprint: String,
+}
+
+impl Settings {
+    /// What the key parser has to know about this configuration.
+    pub fn key_rules(&self) -> KeyRules {
+        KeyRules {
+            agents: self
+                .agents
+                .list()
+                .iter()
+                .map(|agent| agent.id.clone())
+                .collect(),
+            default_agent: self.agents.default_agent().clone(),
+            scope: self.session.scope,
+        }
+    }
+
+    /// The sink of `channel`: the first that matches; absent when none does.
+    ///
+    /// Source: contract, Configuration (`deliveries.sinks`).
+    pub fn sink_for(&self, channel: &str) -> Option<&Sink> {
+        self.deliveries
+            .sinks
+            .iter()
+            .find(|sink| sink.channel.matches(channel))
+    }
+}
+
+/// Section `session`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionSettings {
+    /// Whether every sender has sessions of their own (reg:K10).
+    pub scope: Scope,
+    /// Most reply-loop turns of a send, 0 to 20 (D31).
+    pub max_ping_pong_turns: u32,
+    /// Most hops of a chain of sends, 1 to 100 (D65).
+    pub max_hops: u32,
+    /// Rules that forbid messages; absent = everything is allowed (reg:P1).
+    pub send_policy: Option<SendPolicy>,
+}
+
+/// Section `session.sendPolicy`, words trimmed and folded to lower case.
+///
+/// Source: reg:P1, D17.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SendPolicy {
+    /// What happens where no rule decides.
+    pub default: SendAction,
+    /// Which messages it is about.
+    pub applies_to: SendPolicyReach,
+    /// The rules, as ordered in the file.
+    pub rules: Vec<SendRule>,
+}
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendAction {
+    /// The message passes.
+    Allow,
+    /// The message is refused.
+    Deny,
+}
+
+/// Which messages the send policy is about (D17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendPolicyReach {
+    /// Messages into a session and deliveries out of it.
+    All,
+    /// Deliveries only.
+    Delivery,
+}
+
+/// One rule of the send policy; a field that is absent matches everything (reg:P4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SendRule {
+    /// What the rule does.
+    pub action: SendAction,
+    /// The channel.
+    pub channel: Option<String>,
+    /// The kind of chat.
+    pub chat_type: Option<confab_model::channel::ChatType>,
+    /// How the key begins, with or without `agent:<id>:`.
+    pub key_prefix: Option<String>,
+    /// How the whole key begins.
+    pub raw_key_prefix: Option<String>,
+}
+
+/// Section `confab.runs`, and what `agents.defaults` says about runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSettings {
+    /// How long a run is held without a heartbeat, in seconds, 1 to 3,600 (D70).
+    pub lease_seconds: u32,
+    /// How often a run is confirmed, in seconds, less than the lease (D70).
+    pub heartbeat_seconds: u32,
+    /// Most runs that wait in one session, 1 to 1,000,000 (D78).
+    pub queue_per_session_max: u32,
+    /// Longest time a run may wait in the queue, in seconds (D78).
+    pub queue_age_seconds: u32,
+    /// Most attempts of a run, 1 to 100 (D78).
+    pub attempts_max: u32,
+    /// Longest time one run may take, in seconds, from 1 (run:K17, contract's 600).
+    pub timeout_seconds: u32,
+}
+
+/// Section `confab.storage`.
+#[derive(Debug)]
+pub enum Storage {
+    /// A directory of `SQLite` databases; relative paths of the file are already resolved.
+    Sqlite {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// A `PostgreSQL` server.
+    Postgres {
+        /// The address, which may hold a password.
+        url: SecretString,
+    },
+}
+
+/// Section `confab.auth`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// Callers name themselves; loopback only.
+    Open,
+    /// Callers carry a signed token.
+    Jwt {
+        /// The keys that may have signed it; never empty.
+        keys: Vec<KeySpec>,
+    },
+}
+
+/// One key of `confab.auth.keys`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySpec {
+    /// The `kid` of the tokens it signed.
+    pub kid: String,
+    /// The algorithm.
+    pub alg: KeyAlgorithm,
+    /// Where the key is found.
+    pub material: KeyMaterial,
+}
+
+/// The algorithms tokens may be signed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyAlgorithm {
+    /// HMAC with SHA-256.
+    Hs256,
+    /// Ed25519.
+    EdDsa,
+}
+
+/// Where a key is found; the file itself holds none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyMaterial {
+    /// The name of the environment variable that holds the secret: see [`crate::source::secret`].
+    SecretEnv(String),
+    /// A file with the public key in PEM form; already resolved against the file's directory.
+    PublicKeyFile(PathBuf),
+}
+
+/// Section `confab.telemetry`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TelemetrySettings {
+    /// The collector's gRPC address, `http://…`; absent = no export.
+    pub otlp_endpoint: Option<String>,
+}
