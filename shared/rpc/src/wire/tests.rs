@@ -1,0 +1,5 @@
+//! Round trips and refusals of the conversions.
+
+mod arbitrary;
+mod incoming;
+mod round_trips;
