@@ -1,0 +1,93 @@
+//! The tools: their names, what a model is told of them, what they take.
+
+use serde_json::Value;
+
+use crate::{history, list, schema, send};
+
+/// One of the session tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// `sessions_list`.
+    List,
+    /// `sessions_history`.
+    History,
+    /// `sessions_send`.
+    Send,
+}
+
+/// What a model is told of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// Its name, for example `sessions_send`.
+    pub name: &'static str,
+    /// One paragraph for the model that decides whether to call it.
+    pub description: &'static str,
+    /// JSON Schema (draft 2020-12) of its arguments: an object.
+    pub input_schema: Value,
+}
+
+impl Tool {
+    /// All of them, in the order of the documentation.
+    pub(crate) const ALL: [Self; 3] = [Self::List, Self::History, Self::Send];
+
+    /// Its name.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::List => "sessions_list",
+            Self::History => "sessions_history",
+            Self::Send => "sessions_send",
+        }
+    }
+
+    /// The tool of this name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.as_str() == name)
+    }
+
+    /// What a model is told of it.
+    pub(crate) fn spec(self) -> ToolSpec {
+        ToolSpec {
+            name: self.as_str(),
+            description: self.description(),
+            input_schema: match self {
+                Self::List => schema::of::<list::Input>(),
+                Self::History => schema::of::<history::Input>(),
+                Self::Send => schema::of::<send::Input>(),
+            },
+        }
+    }
+
+    const fn description(self) -> &'static str {
+        match self {
+            Self::List => {
+                "List the sessions you may see: pinned ones first, then the most recently active. \
+                 Use it to find the sessionKey of a conversation before you read it with \
+                 sessions_history or write to it with sessions_send. Filter by kind, agent, label, \
+                 text or recent activity; ask for last messages, titles or previews only when you \
+                 need them. When hasMore is true, call again with nextPageToken as pageToken. A \
+                 visibility block in the result means that other sessions may exist outside of \
+                 what you may see."
+            },
+            Self::History => {
+                "Read the messages of one session you may see, oldest first. Without offset you \
+                 get the newest messages. To walk back through a long session, start with offset \
+                 0, then pass nextOffset as offset together with the snapshot of the first page \
+                 until hasMore is false. Long texts are cut and large pages lose their oldest \
+                 messages: truncated, contentTruncated and droppedMessages tell. Tool calls and their results are left out unless \
+                 includeTools is true."
+            },
+            Self::Send => {
+                "Send a message to another session and wait for its answer. Name the session by \
+                 sessionKey (from sessions_list), by label, or by agentId for that agent's main \
+                 session. status is ok with the reply, no_reply when the other agent ended without \
+                 text, timeout when it is still at work after timeoutSeconds (the work goes on: do \
+                 not send again), accepted when timeoutSeconds is 0, forbidden or error otherwise. \
+                 Afterwards both agents may exchange a few more turns, and the other one may \
+                 announce the outcome in its own channel; delivery tells what became of that."
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,8 @@
+//! The tools over services that answer what a test tells them to.
+
+mod fakes;
+mod history;
+mod invoking;
+mod list;
+mod messages;
+mod send;
