@@ -1,0 +1,199 @@
+//! Making sessions: on purpose, and on their first use.
+
+use confab_config::Settings;
+use confab_config::settings::SandboxMode;
+use confab_model::key::SessionKey;
+use confab_model::session::{Origin, Session};
+use confab_rpc::error::{Reason, RpcError};
+use confab_rpc::gate::{Admitted, Target};
+
+use crate::commands::CreateSession;
+use crate::meaning::Reader;
+use crate::store::{Creation, RegistryStore};
+use crate::{Sessions, store_failed};
+
+/// A session, and whether this call made it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Created {
+    /// The session.
+    pub session: Session,
+    /// Whether this call made it.
+    pub created: bool,
+}
+
+impl<S: RegistryStore> Sessions<S> {
+    /// Creates a session, or answers with the one that exists. An existing one is never changed: if
+    /// what is asked differs from what is stored, the call is refused.
+    ///
+    /// # Errors
+    /// When the key is none or its agent not configured, the label taken, the spawning session
+    /// missing, or the session exists with other fields.
+    ///
+    /// Source: D5, D51, B010, reg:M5, reg:M9.
+    pub async fn create(&self, call: Admitted<CreateSession>) -> Result<Created, RpcError> {
+        let (request, caller, _) = call.into_parts();
+        let settings = self.settings.current();
+        let key = readable_key(&settings, &request.session_key)?;
+        if request.spawned_by.as_ref() == Some(&key) {
+            return Err(RpcError::invalid_field(
+                "spawnedBy",
+                format!("spawnedBy is {key} itself: a session cannot spawn itself"),
+            ));
+        }
+        let fresh = Session {
+            label: request.label.clone(),
+            delivery_context: request.delivery_context.clone(),
+            chat_type: request.chat_type,
+            spawned_by: request.spawned_by.clone(),
+            sandboxed: request
+                .sandboxed
+                .unwrap_or_else(|| sandboxed_by_default(&settings, &key)),
+            ..self.fresh(&settings, key)
+        };
+        let creation = self
+            .store
+            .create(&caller.tenant, fresh)
+            .await
+            .map_err(store_failed)?;
+        let created = outcome(creation)?;
+        if created.created {
+            tracing::info!(session.key = %created.session.key, "session created");
+        } else {
+            refuse_other_fields(&request, &created.session)?;
+        }
+        Ok(created)
+    }
+
+    /// A session to which nothing has happened yet.
+    pub(crate) fn fresh(&self, settings: &Settings, key: SessionKey) -> Session {
+        let now = self.clock.now();
+        Session {
+            session_id: confab_model::id::SessionId::from_uuid(self.ids.next()),
+            row_version: 1,
+            work_epoch: 0,
+            label: None,
+            spawned_by: None,
+            sandboxed: sandboxed_by_default(settings, &key),
+            chat_type: None,
+            origin: Origin::default(),
+            delivery_context: None,
+            archived_at: None,
+            pinned_at: None,
+            created_at: now,
+            updated_at: now,
+            last_run: None,
+            key,
+        }
+    }
+}
+
+/// The key that `given` means, of a configured agent.
+fn readable_key(settings: &Settings, given: &str) -> Result<SessionKey, RpcError> {
+    let rules = settings.key_rules();
+    let reader = Reader {
+        rules: &rules,
+        requester: None,
+    };
+    let meaning = reader.read(&Target::reference(given))?;
+    let key = meaning
+        .key
+        .as_ref()
+        .and_then(|key| key.creatable())
+        .cloned();
+    let Some(key) = key else {
+        return Err(RpcError::invalid_field(
+            "sessionKey",
+            format!("sessionKey `{given}` is a sessionId: write agent:<agentId>:<rest>"),
+        ));
+    };
+    match key.agent_id() {
+        Some(agent) if !rules.knows(&agent) => Err(RpcError::new(
+            Reason::SessionNotFound,
+            format!("agent not found: {agent}"),
+        )),
+        Some(_) | None => Ok(key),
+    }
+}
+
+/// Whether the configuration puts a new session into a sandbox.
+///
+/// Source: D78.
+pub(crate) fn sandboxed_by_default(settings: &Settings, key: &SessionKey) -> bool {
+    let agent = key.agent_id();
+    let mode = agent
+        .and_then(|agent| settings.agents.get(&agent))
+        .map(|agent| agent.sandbox);
+    match mode {
+        Some(SandboxMode::All) => true,
+        Some(SandboxMode::NonMain) => !key.is_main(),
+        Some(SandboxMode::Off) | None => false,
+    }
+}
+
+/// What the store's answer means to a caller.
+pub(crate) fn outcome(creation: Creation) -> Result<Created, RpcError> {
+    match creation {
+        Creation::Created(session) => Ok(Created {
+            session,
+            created: true,
+        }),
+        Creation::Exists(session) => Ok(Created {
+            session,
+            created: false,
+        }),
+        Creation::LabelInUse(label) => Err(RpcError::new(
+            Reason::LabelInUse,
+            format!("label already in use: {}", label.as_str()),
+        )),
+        Creation::SpawnerMissing(key) => Err(RpcError::new(
+            Reason::SessionNotFound,
+            format!("No session found: {key}"),
+        )),
+    }
+}
+
+/// An existing session is answered as it is; a caller who asked for something else must know.
+fn refuse_other_fields(request: &CreateSession, stored: &Session) -> Result<(), RpcError> {
+    let differs = [
+        (
+            "label",
+            request.label.is_some() && request.label != stored.label,
+        ),
+        (
+            "deliveryContext",
+            request.delivery_context.is_some()
+                && request.delivery_context != stored.delivery_context,
+        ),
+        (
+            "chatType",
+            request.chat_type.is_some() && request.chat_type != stored.chat_type,
+        ),
+        (
+            "spawnedBy",
+            request.spawned_by.is_some() && request.spawned_by != stored.spawned_by,
+        ),
+        (
+            "sandboxed",
+            request
+                .sandboxed
+                .is_some_and(|asked| asked != stored.sandboxed),
+        ),
+    ];
+    let fields: Vec<&str> = differs
+        .into_iter()
+        .filter(|(_, differs)| *differs)
+        .map(|(field, _)| field)
+        .collect();
+    if fields.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "session {} exists with another {}: leave that out, or create another key",
+        stored.key,
+        fields.join(", ")
+    );
+    Err(RpcError::new(Reason::SessionExists, text))
+}
+
+#[cfg(test)]
+mod tests;

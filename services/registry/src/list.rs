@@ -1,0 +1,129 @@
+//! Listing sessions: filtered first, then ordered, then limited.
+
+use confab_model::key::Scope;
+use confab_model::session::Session;
+use confab_rpc::error::RpcError;
+use confab_rpc::gate::{Admitted, ScopeNote};
+use confab_store::page::{self, Cursor};
+use serde::{Deserialize, Serialize};
+
+use crate::commands::ListSessions;
+use crate::store::{Filter, Position, RegistryStore};
+use crate::{Sessions, store_failed};
+
+const MILLIS_PER_MINUTE: i64 = 60_000;
+
+/// The last row of a page of sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionCursor {
+    pinned_at: i64,
+    updated_at: i64,
+    created_at: i64,
+    key: String,
+}
+
+impl Cursor for SessionCursor {
+    const KIND: &'static str = "sessions";
+}
+
+impl From<Position> for SessionCursor {
+    fn from(position: Position) -> Self {
+        let Position {
+            pinned_at,
+            updated_at,
+            created_at,
+            key,
+        } = position;
+        Self {
+            pinned_at,
+            updated_at,
+            created_at,
+            key,
+        }
+    }
+}
+
+impl From<SessionCursor> for Position {
+    fn from(cursor: SessionCursor) -> Self {
+        let SessionCursor {
+            pinned_at,
+            updated_at,
+            created_at,
+            key,
+        } = cursor;
+        Self {
+            pinned_at,
+            updated_at,
+            created_at,
+            key,
+        }
+    }
+}
+
+/// One page of sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionPage {
+    /// The rows, in the order of D54.
+    pub sessions: Vec<Session>,
+    /// Where the next page begins; absent on the last one.
+    pub next_page_token: Option<String>,
+    /// The limit in force, where the asked one was lowered.
+    pub limit_applied: Option<u32>,
+    /// How what the caller may see narrows the list.
+    pub note: Option<ScopeNote>,
+}
+
+impl<S: RegistryStore> Sessions<S> {
+    /// One page of the sessions the caller may see.
+    ///
+    /// # Errors
+    /// When the store fails.
+    ///
+    /// Source: D14, D54, reg:L4, reg:L9, reg:L17.
+    pub async fn list(&self, call: Admitted<ListSessions>) -> Result<SessionPage, RpcError> {
+        let scope = call.scope()?.clone();
+        let (request, caller, _) = call.into_parts();
+        let global = self.settings.current().session.scope == Scope::Global;
+        let since = request.active_minutes.map(|minutes| {
+            self.clock
+                .now()
+                .plus_millis(-i64::from(minutes).saturating_mul(MILLIS_PER_MINUTE))
+        });
+        let filter = Filter {
+            reach: scope.reach,
+            kinds: request.kinds,
+            updated_since: since,
+            label: request.label,
+            agent_id: request.agent_id,
+            search: request.search.map(|text| text.to_lowercase()),
+            archived: request.archived,
+            global,
+        };
+        let limit = usize::try_from(request.limit.value).unwrap_or(usize::MAX);
+        let after = request.after.map(Position::from);
+        // One row more than asked tells whether another page follows.
+        let wanted = limit.saturating_add(1);
+        let rows = self
+            .store
+            .list(&caller.tenant, &filter, after.as_ref(), wanted)
+            .await;
+        let (sessions, next_page_token) = cut(rows.map_err(store_failed)?, limit);
+        Ok(SessionPage {
+            sessions,
+            next_page_token,
+            limit_applied: request.limit.applied,
+            note: scope.note,
+        })
+    }
+}
+
+fn cut(mut rows: Vec<Session>, limit: usize) -> (Vec<Session>, Option<String>) {
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let last = rows.last().filter(|_| more);
+    let token = last.map(|row| page::encode(&SessionCursor::from(Position::of(row))));
+    (rows, token)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! Thin tonic adapters: parse, admit, one call, render.
+
+mod policy;
+mod registry;
+mod rows;
+
+pub use policy::PolicyApi;
+pub use registry::RegistryApi;
+pub use rows::Rows;
