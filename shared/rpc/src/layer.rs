@@ -6,6 +6,7 @@
 
 mod deadline;
 mod drain;
+mod refusals;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ use crate::roles::{Verdict, verdict};
 pub use deadline::{Deadline, timeout_value};
 pub(crate) use deadline::{GRPC_TIMEOUT, timeout_of, too_late};
 pub use drain::Drain;
+pub use refusals::Refusals;
 
 /// Where calls go: a network channel, or a service's own router in the same process.
 pub type Transport = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
@@ -123,7 +125,8 @@ impl<A: Around, S: Inner> Service<Request<Body>> for AroundService<A, S> {
     }
 }
 
-/// The layers of every service, in their order: observe, drain, deadline, caller.
+/// The layers of every service, in their order: observe, drain, deadline, the transport's refusals,
+/// caller.
 #[derive(Clone, Debug)]
 pub struct Stack {
     observe: Observe,
@@ -168,7 +171,10 @@ impl Stack {
 
 type Stacked<S> = AroundService<
     Observe,
-    AroundService<Drain, AroundService<Deadline, AroundService<Callers, S>>>,
+    AroundService<
+        Drain,
+        AroundService<Deadline, AroundService<Refusals, AroundService<Callers, S>>>,
+    >,
 >;
 
 impl<S> Layer<S> for Stack {
@@ -176,7 +182,8 @@ impl<S> Layer<S> for Stack {
 
     fn layer(&self, inner: S) -> Self::Service {
         let known = AroundLayer(self.callers.clone()).layer(inner);
-        let timed = AroundLayer(self.deadline).layer(known);
+        let told = AroundLayer(Refusals).layer(known);
+        let timed = AroundLayer(self.deadline).layer(told);
         let drained = AroundLayer(self.drain.clone()).layer(timed);
         AroundLayer(self.observe.clone()).layer(drained)
     }

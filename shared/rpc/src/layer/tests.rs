@@ -140,7 +140,10 @@ async fn a_request_over_the_size_cap_is_refused() {
             ..GetStatusRequest::default()
         };
         let status = registry.get_status(request).await.unwrap_err();
-        assert_eq!(status.code(), Code::OutOfRange, "{way}: {status}");
+        assert_eq!(status.code(), Code::ResourceExhausted, "{way}: {status}");
+        let told = RpcError::from_status(&status);
+        assert_eq!(told.reason, Reason::Limit, "{way}");
+        assert!(told.message.contains("4194304"), "{way}: {told}");
     }
 }
 
