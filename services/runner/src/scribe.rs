@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use confab_model::id::{SessionId, TenantId};
 use confab_model::key::SessionKey;
+use confab_model::limits::{APPEND_BYTES_MAX, APPEND_MESSAGES_MAX};
 use confab_model::message::{Block, NewMessage, Role, SkipWord};
 use confab_model::run::{Run, Step};
 use confab_proto::transcript::v1::AppendMessagesRequest;
@@ -13,6 +14,7 @@ use confab_rpc::clients::TranscriptClient;
 use confab_rpc::error::{Reason, RpcError};
 use confab_rpc::gate::Target;
 use confab_rpc::wire;
+use prost::Message as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::refusals;
@@ -119,13 +121,45 @@ pub async fn append(
     }
 }
 
-/// Appends until it is done: what is owed to the transcript is never given up, only delayed. What
+/// Appends until it is done, in batches that fit into a call: what is owed to the transcript is never given up, only delayed. What
 /// the transcript refuses for good is left out, so that it holds up neither the other messages nor
 /// the session. Ends early, with what was met last, when the process stops.
 ///
 /// # Errors
 /// When the process stops before the append succeeded.
 pub async fn append_at_last(
+    transcript: &TranscriptClient,
+    stored: &StoredRun,
+    messages: &[NewMessage],
+    stop: &CancellationToken,
+) -> Result<(), RpcError> {
+    for batch in batches(messages, APPEND_BYTES_MAX) {
+        append_batch(transcript, stored, batch, stop).await?;
+    }
+    Ok(())
+}
+
+/// Cuts messages into batches that one append takes: at most [`APPEND_MESSAGES_MAX`], of at most
+/// `bytes_max` encoded bytes. A larger message is alone.
+fn batches(mut messages: &[NewMessage], bytes_max: usize) -> Vec<&[NewMessage]> {
+    let mut batches = Vec::new();
+    while !messages.is_empty() {
+        let mut bytes = 0_usize;
+        let fitting = messages
+            .iter()
+            .take(APPEND_MESSAGES_MAX)
+            .take_while(|message| {
+                bytes = bytes.saturating_add(wire::message::new_to_proto(message).encoded_len());
+                bytes <= bytes_max
+            });
+        let (batch, rest) = messages.split_at(fitting.count().max(1));
+        batches.push(batch);
+        messages = rest;
+    }
+    batches
+}
+
+async fn append_batch(
     transcript: &TranscriptClient,
     stored: &StoredRun,
     messages: &[NewMessage],
@@ -174,7 +208,36 @@ async fn append_each(
     }
     for message in messages {
         let one = std::slice::from_ref(message);
-        Box::pin(append_at_last(transcript, stored, one, stop)).await?;
+        Box::pin(append_batch(transcript, stored, one, stop)).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(batches: &[&[NewMessage]]) -> Vec<usize> {
+        batches.iter().map(|batch| batch.len()).collect()
+    }
+
+    #[test]
+    fn messages_are_cut_into_batches_that_fit_in_their_order() {
+        let text = |key: &str| NewMessage::text(key, Role::User, "x".repeat(100));
+        let messages = ["a", "b", "c", "d", "e"].map(text);
+        let bytes = wire::message::new_to_proto(&messages[0]).encoded_len();
+        assert_eq!(sizes(&batches(&messages, 5 * bytes)), [5]);
+        assert_eq!(sizes(&batches(&messages, 5 * bytes - 1)), [4, 1]);
+        assert_eq!(sizes(&batches(&messages, 2 * bytes)), [2, 2, 1]);
+        assert_eq!(sizes(&batches(&messages, 1)), [1; 5]);
+        assert_eq!(batches(&messages, 2 * bytes).concat(), messages);
+        assert!(batches(&[], 1).is_empty());
+    }
+
+    #[test]
+    fn a_batch_holds_no_more_messages_than_an_append_takes() {
+        let many = vec![NewMessage::text("k", Role::User, "x"); APPEND_MESSAGES_MAX + 1];
+        let cut = batches(&many, APPEND_BYTES_MAX);
+        assert_eq!(sizes(&cut), [APPEND_MESSAGES_MAX, 1]);
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use confab_model::flow::{Flow, FlowState};
-use confab_model::id::{FlowId, RunId};
+use confab_model::id::{FlowId, RunId, TenantId};
 use confab_store::signal::{Signals, Watcher};
 use tokio::sync::Notify;
 
@@ -137,7 +137,7 @@ impl Wakeups {
     }
 
     /// A plan was written.
-    pub fn planned(&self, tenant: &confab_model::id::TenantId, plan: &Plan) {
+    pub fn planned(&self, tenant: &TenantId, plan: &Plan) {
         for planned in &plan.runs {
             self.queue_changed(QueuedSession {
                 tenant: tenant.clone(),

@@ -14,6 +14,9 @@ pub const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
 pub const ROUTE_FIELD_BYTES_MAX: usize = 512;
 /// Most blocks in one message.
 pub const MESSAGE_BLOCKS_MAX: usize = 1024;
+/// Most bytes of messages in one append between services, as they travel: leaves room under the size
+/// of a gRPC message (contract).
+pub const APPEND_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Most messages in one append.
 pub const APPEND_MESSAGES_MAX: usize = 1000;
 /// Largest gRPC message, in bytes (contract).

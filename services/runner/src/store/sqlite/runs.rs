@@ -4,6 +4,7 @@ use confab_flow::exchange::Event;
 use confab_model::clock::Timestamp;
 use confab_model::id::{FlowId, Ids, RunId, SessionId, TenantId};
 use confab_model::key::SessionKey;
+use confab_model::message::Usage;
 use confab_model::run::{Run, RunState};
 use confab_rpc::wire;
 use confab_store::StoreError;
@@ -440,7 +441,7 @@ fn activity_of(stored: &StoredRun, now: Timestamp) -> Activity {
         started_at: run.started_at,
         ended_at: run.ended_at,
         model: run.model.clone(),
-        total_tokens: run.usage.map(confab_model::message::Usage::total),
+        total_tokens: run.usage.map(Usage::total),
         inbound_route: None,
     }
 }
