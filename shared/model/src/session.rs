@@ -70,6 +70,38 @@ pub struct Origin {
     pub account_id: Option<String>,
 }
 
+/// What a rule or an override of the send policy does with a message.
+///
+/// Source: reg:P1, reg:P2, reg:M23.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SendAction {
+    /// The message passes.
+    Allow,
+    /// The message is refused.
+    Deny,
+}
+
+impl SendAction {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Allow, Self::Deny];
+
+    /// The lower-case word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+        }
+    }
+
+    /// The action a word names; blanks around it and case do not matter.
+    pub fn parse(word: &str) -> Option<Self> {
+        let word = word.trim();
+        Self::ALL
+            .into_iter()
+            .find(|action| action.as_str().eq_ignore_ascii_case(word))
+    }
+}
+
 /// What the registry shows of a session's last run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastRun {
@@ -121,6 +153,29 @@ pub struct Session {
     pub updated_at: Timestamp,
     /// What its last run did.
     pub last_run: Option<LastRun>,
+}
+
+impl Session {
+    /// A row as it is when its session is made: version 1, epoch 0, nothing told beyond the key.
+    pub fn fresh(key: SessionKey, session_id: SessionId, now: Timestamp) -> Self {
+        Self {
+            key,
+            session_id,
+            row_version: 1,
+            work_epoch: 0,
+            label: None,
+            spawned_by: None,
+            sandboxed: false,
+            chat_type: None,
+            origin: Origin::default(),
+            delivery_context: None,
+            archived_at: None,
+            pinned_at: None,
+            created_at: now,
+            updated_at: now,
+            last_run: None,
+        }
+    }
 }
 
 #[cfg(test)]

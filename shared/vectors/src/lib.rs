@@ -38,6 +38,13 @@ pub const AGENT_IDS: Vectors = Vectors {
     text: include_str!("../cases/agent_ids.json"),
 };
 
+/// Of which agents a session may spawn children.
+pub const AGENTS_LIST: Vectors = Vectors {
+    name: "agents_list.json",
+    count: 12,
+    text: include_str!("../cases/agents_list.json"),
+};
+
 /// Faults of a configuration file, and the path each is found at.
 pub const CONFIG_ERRORS: Vectors = Vectors {
     name: "config_errors.json",
@@ -66,11 +73,39 @@ pub const KEYS: Vectors = Vectors {
     text: include_str!("../cases/keys.json"),
 };
 
+/// Whether a message may be sent, and what decided.
+pub const SEND_POLICY: Vectors = Vectors {
+    name: "send_policy.json",
+    count: 51,
+    text: include_str!("../cases/send_policy.json"),
+};
+
+/// Labels of sessions: trimmed, bounded, and unique within an agent.
+pub const LABELS: Vectors = Vectors {
+    name: "labels.json",
+    count: 16,
+    text: include_str!("../cases/labels.json"),
+};
+
+/// One field of a session's patch: its canonical value, or what is wrong with it.
+pub const PATCH: Vectors = Vectors {
+    name: "patch.json",
+    count: 72,
+    text: include_str!("../cases/patch.json"),
+};
+
 /// Skip words, in a whole reply (`match`) and in a reply that arrives in parts (`stream`).
 pub const SKIP_WORDS: Vectors = Vectors {
     name: "skip_words.json",
     count: 37,
     text: include_str!("../cases/skip_words.json"),
+};
+
+/// Which session tools a session has.
+pub const TOOL_POLICY: Vectors = Vectors {
+    name: "tool_policy.json",
+    count: 37,
+    text: include_str!("../cases/tool_policy.json"),
 };
 
 /// Texts that are cut at the bound on their characters.
@@ -85,6 +120,13 @@ pub const VISIBILITY: Vectors = Vectors {
     name: "visibility.json",
     count: 74,
     text: include_str!("../cases/visibility.json"),
+};
+
+/// What happens to watched sessions, and the notices their watchers get.
+pub const WATCH: Vectors = Vectors {
+    name: "watch.json",
+    count: 20,
+    text: include_str!("../cases/watch.json"),
 };
 
 /// One file of vectors.

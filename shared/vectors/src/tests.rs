@@ -9,20 +9,27 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    A2A_FLOW, AGENT_IDS, CONFIG_ERRORS, Case, DERIVED_TITLES, HISTORY_PAGE, KEYS, SKIP_WORDS,
-    TRUNCATE, Unreadable, VISIBILITY, Vectors,
+    A2A_FLOW, AGENT_IDS, AGENTS_LIST, CONFIG_ERRORS, Case, DERIVED_TITLES, HISTORY_PAGE, KEYS,
+    LABELS, PATCH, SEND_POLICY, SKIP_WORDS, TOOL_POLICY, TRUNCATE, Unreadable, VISIBILITY, Vectors,
+    WATCH,
 };
 
-const ALL: [Vectors; 9] = [
+const ALL: [Vectors; 15] = [
     A2A_FLOW,
+    AGENTS_LIST,
     AGENT_IDS,
     CONFIG_ERRORS,
     DERIVED_TITLES,
     HISTORY_PAGE,
     KEYS,
+    LABELS,
+    PATCH,
+    SEND_POLICY,
     SKIP_WORDS,
+    TOOL_POLICY,
     TRUNCATE,
     VISIBILITY,
+    WATCH,
 ];
 
 const TWO: &str = r#"[

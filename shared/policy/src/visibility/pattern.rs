@@ -3,6 +3,8 @@
 use confab_model::id::AgentId;
 use confab_model::limits::AGENT_ID_CHARS_MAX;
 
+use crate::glob;
+
 /// An agent id, or a pattern in which `*` stands for any run of characters, the empty one included.
 ///
 /// Source: D53, reg:V10.
@@ -56,26 +58,6 @@ impl AgentPattern {
 
     /// Whether it fits the whole of `agent`.
     pub fn matches(&self, agent: &AgentId) -> bool {
-        let agent = agent.as_str();
-        let Some((start, tail)) = self.0.split_once('*') else {
-            return self.0 == agent;
-        };
-        let (middle, end) = tail.rsplit_once('*').unwrap_or(("", tail));
-        let inner = agent
-            .strip_prefix(start)
-            .and_then(|rest| rest.strip_suffix(end));
-        inner.is_some_and(|inner| holds_in_order(inner, middle.split('*')))
+        glob::matches(&self.0, agent.as_str())
     }
-}
-
-/// Whether `text` holds all `pieces`, one behind the other; the first place found is the best one.
-fn holds_in_order<'a>(text: &str, pieces: impl Iterator<Item = &'a str>) -> bool {
-    let mut rest = text;
-    for piece in pieces {
-        let Some((_, after)) = rest.split_once(piece) else {
-            return false;
-        };
-        rest = after;
-    }
-    true
 }
