@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::effective::{self, Effective};
 pub use crate::schema::{Class, Problem, Warning};
 use crate::schema::{Walk, walk};
 use crate::settings::Settings;
@@ -19,6 +20,13 @@ pub struct Loaded {
     pub warnings: Vec<Warning>,
     /// The file as parsed, with the overrides applied.
     pub(crate) document: Value,
+}
+
+impl Loaded {
+    /// What is in force, key by key; what the file leaves to a default is marked (B212).
+    pub fn effective(&self) -> Vec<Effective> {
+        effective::of(&self.settings, &self.document)
+    }
 }
 
 /// Why a configuration cannot be put in force.

@@ -5,6 +5,7 @@
 //! [`source`] may read the environment or a file.
 
 pub mod check;
+pub mod effective;
 pub mod live;
 pub mod settings;
 pub mod source;
@@ -13,6 +14,7 @@ mod fingerprint;
 mod schema;
 
 pub use check::{LoadError, Loaded, Problems, load};
+pub use effective::Effective;
 pub use live::Live;
 pub use schema::nearest;
 pub use settings::Settings;

@@ -10,6 +10,7 @@ mod agents;
 mod confab;
 mod findings;
 mod nearest;
+mod quantity;
 mod section;
 mod session;
 mod tools;
@@ -19,6 +20,7 @@ mod tests;
 
 use std::path::Path;
 
+use confab_policy::tool_policy::ToolRules;
 use confab_policy::visibility::VisibilityRules;
 use serde_json::Value;
 
@@ -65,6 +67,12 @@ pub(crate) fn walk(document: &Value, directory: &Path) -> Walk {
             sandbox_clamp: agents.sandbox_clamp,
             agent_to_agent: tools.agent_to_agent,
         },
+        tools: ToolRules {
+            global: tools.lists,
+            subagents: tools.subagents,
+            max_spawn_depth: agents.subagents.max_spawn_depth,
+        },
+        subagents: agents.subagents,
         runs: confab.runs,
         deliveries: confab.deliveries,
         storage: confab.storage,

@@ -2,17 +2,25 @@
 
 mod agents;
 mod deliveries;
+mod reset;
+mod session;
+mod time_zone;
 
 use std::path::PathBuf;
 
-use confab_model::key::{KeyRules, Scope};
+use confab_model::key::KeyRules;
+use confab_policy::tool_policy::ToolRules;
 use confab_policy::visibility::VisibilityRules;
 use secrecy::SecretString;
 
 pub use self::agents::{
-    AgentSettings, Agents, Driver, OpenAiSettings, SandboxMode, ScriptRule, ScriptSettings, ToolUse,
+    AgentSettings, Agents, Driver, OpenAiSettings, SandboxMode, ScriptRule, ScriptSettings,
+    SubagentSettings, ToolUse,
 };
 pub use self::deliveries::{ChannelPattern, DeliverySettings, Sink, SinkKind};
+pub use self::reset::{DailyReset, ResetByType, ResetRule, ResetSettings, ResetType};
+pub use self::session::{MaintenanceMode, MaintenanceSettings, SessionSettings};
+pub use self::time_zone::TimeZone;
 
 /// Everything a file can say, with defaults where it says nothing.
 #[derive(Debug)]
@@ -23,6 +31,10 @@ pub struct Settings {
     pub session: SessionSettings,
     /// Who may see and reach whom.
     pub visibility: VisibilityRules,
+    /// Which tools agents have; an agent's own lists are in [`AgentSettings::tools`].
+    pub tools: ToolRules,
+    /// What agents may spawn, and what becomes of it.
+    pub subagents: SubagentSettings,
     /// Turns, leases and the queue.
     pub runs: RunSettings,
     /// Outbound messages.
@@ -63,65 +75,6 @@ impl Settings {
             .iter()
             .find(|sink| sink.channel.matches(channel))
     }
-}
-
-/// Section `session`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionSettings {
-    /// Whether every sender has sessions of their own (reg:K10).
-    pub scope: Scope,
-    /// Most reply-loop turns of a send, 0 to 20 (D31).
-    pub max_ping_pong_turns: u32,
-    /// Most hops of a chain of sends, 1 to 100 (D65).
-    pub max_hops: u32,
-    /// Rules that forbid messages; absent = everything is allowed (reg:P1).
-    pub send_policy: Option<SendPolicy>,
-}
-
-/// Section `session.sendPolicy`, words trimmed and folded to lower case.
-///
-/// Source: reg:P1, D17.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SendPolicy {
-    /// What happens where no rule decides.
-    pub default: SendAction,
-    /// Which messages it is about.
-    pub applies_to: SendPolicyReach,
-    /// The rules, as ordered in the file.
-    pub rules: Vec<SendRule>,
-}
-
-/// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendAction {
-    /// The message passes.
-    Allow,
-    /// The message is refused.
-    Deny,
-}
-
-/// Which messages the send policy is about (D17).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendPolicyReach {
-    /// Messages into a session and deliveries out of it.
-    All,
-    /// Deliveries only.
-    Delivery,
-}
-
-/// One rule of the send policy; a field that is absent matches everything (reg:P4).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SendRule {
-    /// What the rule does.
-    pub action: SendAction,
-    /// The channel.
-    pub channel: Option<String>,
-    /// The kind of chat.
-    pub chat_type: Option<confab_model::channel::ChatType>,
-    /// How the key begins, with or without `agent:<id>:`.
-    pub key_prefix: Option<String>,
-    /// How the whole key begins.
-    pub raw_key_prefix: Option<String>,
 }
 
 /// Section `confab.runs`, and what `agents.defaults` says about runs.

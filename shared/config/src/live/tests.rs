@@ -65,6 +65,20 @@ fn another_format_of_the_same_changes_nothing() {
 }
 
 #[test]
+fn b211_a_refused_reload_says_where_what_and_what_is_allowed() {
+    let file = File::with("{session: {agentToAgent: {maxHops: 3}}}");
+    let live = file.live();
+    file.write("{session: {agentToAgent: {maxHops: 400}}, tools: {agentToAgent: {allow: [{}]}}}");
+    let report = live.reload().unwrap_err().report();
+    let expected = "session.agentToAgent.maxHops: out of range, got 400; allowed: a whole number \
+                    from 1 to 100\n\
+                    tools.agentToAgent.allow[0]: wrong type, got an object; allowed: an agent id \
+                    string, or a pattern of letters, digits, `_`, `-` and `*`";
+    assert_eq!(report, expected);
+    assert_eq!(hops(&live), 3);
+}
+
+#[test]
 fn a_wrong_file_leaves_the_old_one_in_force() {
     let file = File::with("{session: {agentToAgent: {maxHops: 3}}}");
     let live = file.live();

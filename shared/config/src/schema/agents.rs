@@ -1,6 +1,7 @@
 //! Section `agents`.
 
 mod driver;
+mod subagents;
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use confab_policy::visibility::SandboxClamp;
 
 use super::section::{Section, filled_text};
 use super::tools;
-use crate::settings::{AgentSettings, Agents, Driver, SandboxMode};
+use crate::settings::{AgentSettings, Agents, Driver, SandboxMode, SubagentSettings};
 
 /// Seconds a run may take when nothing is configured (contract).
 const TIMEOUT_SECONDS_DEFAULT: u32 = 600;
@@ -17,15 +18,10 @@ const TIMEOUT_SECONDS_DEFAULT: u32 = 600;
 /// Why a setting of another program has no effect.
 const NOT_OURS: &str = "confab has no use for it";
 
-const SANDBOX_MODES: [(&str, SandboxMode); 3] = [
-    ("off", SandboxMode::Off),
-    ("all", SandboxMode::All),
-    ("non-main", SandboxMode::NonMain),
-];
-
 /// What the section says.
 pub(super) struct AgentsSection {
     pub(super) agents: Agents,
+    pub(super) subagents: SubagentSettings,
     pub(super) sandbox_clamp: SandboxClamp,
     pub(super) timeout_seconds: u32,
 }
@@ -33,6 +29,7 @@ pub(super) struct AgentsSection {
 /// What `agents.defaults` says.
 struct Defaults {
     model: Option<String>,
+    subagents: SubagentSettings,
     sandbox: SandboxMode,
     sandbox_clamp: SandboxClamp,
     timeout_seconds: u32,
@@ -49,6 +46,7 @@ pub(super) fn read(section: &mut Section<'_, '_>) -> AgentsSection {
     };
     AgentsSection {
         agents: Agents::new(listed.into_iter().flatten().flatten().collect(), main),
+        subagents: defaults.subagents,
         sandbox_clamp: defaults.sandbox_clamp,
         timeout_seconds: defaults.timeout_seconds,
     }
@@ -59,10 +57,9 @@ fn read_defaults(section: &mut Section<'_, '_>) -> Defaults {
     let timeout_seconds = section.integer("timeoutSeconds", 1..=u32::MAX);
     section.integer("maxConcurrent", 1..=10_000);
     section.not_yet("maxConcurrent", "act on");
-    section.strict_object("subagents", read_subagents);
-    section.not_yet("subagents", "act on");
+    let subagents = section.strict_object("subagents", subagents::read_defaults);
     let (sandbox, sandbox_clamp) = section.object("sandbox", |section| {
-        let mode = section.word("mode", &SANDBOX_MODES);
+        let mode = read_sandbox_mode(section);
         (
             mode.unwrap_or_default(),
             read_sandbox_clamp(section).unwrap_or_default(),
@@ -75,6 +72,7 @@ fn read_defaults(section: &mut Section<'_, '_>) -> Defaults {
     section.not_yet("workspace", "act on");
     Defaults {
         model,
+        subagents,
         sandbox,
         sandbox_clamp,
         timeout_seconds: timeout_seconds.unwrap_or(TIMEOUT_SECONDS_DEFAULT),
@@ -96,14 +94,16 @@ fn read_agent(
         section.not_yet_of_type("driver", driver.as_str(), "run");
     }
     let sandbox = section.object("sandbox", |section| {
-        let mode = section.word("mode", &SANDBOX_MODES);
+        let mode = read_sandbox_mode(section);
         read_sandbox_clamp(section);
         section.not_yet("sessionToolsVisibility", "act on");
         mode.unwrap_or(defaults.sandbox)
     });
-    section.object("subagents", read_subagents);
-    section.not_yet("subagents", "act on");
-    section.object("tools", tools::read_lists);
+    let allow_agents = section.object("subagents", subagents::read_own);
+    let tools = section.object("tools", |section| {
+        let lists = tools::read_scope(section);
+        section.is_given().then_some(lists)
+    });
     section.text("workspace");
     section.not_yet("workspace", "act on");
     Some((
@@ -113,6 +113,8 @@ fn read_agent(
             model,
             driver,
             sandbox,
+            tools,
+            allow_agents,
         },
         is_default,
     ))
@@ -145,27 +147,12 @@ fn read_model(section: &mut Section<'_, '_>) -> Option<String> {
     })
 }
 
+fn read_sandbox_mode(section: &mut Section<'_, '_>) -> Option<SandboxMode> {
+    let modes = SandboxMode::ALL.map(|mode| (mode.as_str(), mode));
+    section.word("mode", &modes)
+}
+
 fn read_sandbox_clamp(section: &mut Section<'_, '_>) -> Option<SandboxClamp> {
     let clamps = SandboxClamp::ALL.map(|clamp| (clamp.as_str(), clamp));
     section.word("sessionToolsVisibility", &clamps)
-}
-
-/// Limits on children; what spawns them is not built yet.
-///
-/// Source: run:K7, run:K8, run:K9, run:K10, run:K11, run:K12, run:K13, run:K14, run:K15, run:K16.
-fn read_subagents(section: &mut Section<'_, '_>) {
-    section.integer("maxSpawnDepth", 1..=5);
-    section.integer("maxChildrenPerAgent", 1..=20);
-    section.integer("maxConcurrent", 1..=u32::MAX);
-    section.integer("archiveAfterMinutes", 0..=u32::MAX);
-    section.integer("runTimeoutSeconds", 0..=u32::MAX);
-    section.integer("announceTimeoutMs", 1..=u32::MAX);
-    section.boolean("requireAgentId");
-    section.word(
-        "delegationMode",
-        &["suggest", "prefer"].map(|mode| (mode, ())),
-    );
-    section.text("thinking");
-    read_model(section);
-    section.texts("allowAgents");
 }

@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Value};
 
 use self::values::{
-    FILLED_TEXT, LIST, OBJECT, allowed_keys, describe, escaped, join, meaning, not_yet_of_type,
-    variable, words,
+    FILLED_TEXT, LIST, OBJECT, allowed_keys, describe, escaped, join, listed_words, meaning,
+    not_yet_of_type, variable, words,
 };
 pub(super) use self::values::{any_text, filled_text, integer};
 use super::findings::{Class, Findings, Problem};
@@ -191,6 +191,8 @@ impl<'v, 'f> Section<'v, 'f> {
     }
 
     /// A list, each entry read with `read`; faulty entries are reported and left out.
+    ///
+    /// Entries of a wrong type are one fault, at the first of them (B213).
     pub(super) fn list<T>(
         &mut self,
         name: &'static str,
@@ -199,15 +201,16 @@ impl<'v, 'f> Section<'v, 'f> {
     ) -> Option<Vec<T>> {
         let items = self.value(name, LIST, |value| value.as_array().ok_or(Class::Type))?;
         let mut entries = Vec::with_capacity(items.len());
+        let mut mistyped = Vec::new();
         for (index, item) in items.iter().enumerate() {
+            let path = format!("{}[{index}]", self.path_of(name));
             match read(item) {
                 Ok(entry) => entries.push(entry),
-                Err(class) => {
-                    let path = format!("{}[{index}]", self.path_of(name));
-                    self.report(path, class, item, allowed);
-                },
+                Err(Class::Type) => mistyped.push((path, item)),
+                Err(class) => self.report(path, class, item, allowed),
             }
         }
+        self.report_mistyped(&mistyped, allowed);
         Some(entries)
     }
 
@@ -231,7 +234,7 @@ impl<'v, 'f> Section<'v, 'f> {
         self.nested(self.path_of(name), fields, Unknown::Refused, read)
     }
 
-    /// A list of objects.
+    /// A list of objects; entries that are none are one fault, at the first of them (B213).
     pub(super) fn objects<T>(
         &mut self,
         name: &'static str,
@@ -239,24 +242,39 @@ impl<'v, 'f> Section<'v, 'f> {
     ) -> Option<Vec<T>> {
         let items = self.value(name, LIST, |value| value.as_array().ok_or(Class::Type))?;
         let mut entries = Vec::with_capacity(items.len());
+        let mut mistyped = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let path = format!("{}[{index}]", self.path_of(name));
-            entries.extend(self.entry(path, item, &mut read));
+            match item.as_object() {
+                Some(fields) => {
+                    entries.push(self.nested(path, Some(fields), self.unknown, &mut read));
+                },
+                None => mistyped.push((path, item)),
+            }
         }
+        self.report_mistyped(&mistyped, OBJECT);
         Some(entries)
     }
 
     /// An object whose names are free and whose values are objects.
-    pub(super) fn named_objects(
+    pub(super) fn named_objects<T>(
         &mut self,
         name: &'static str,
-        mut read: impl FnMut(&mut Section<'v, '_>),
-    ) {
-        let entries = self.value(name, OBJECT, |value| value.as_object().ok_or(Class::Type));
-        for (key, item) in entries.into_iter().flatten() {
+        mut read: impl FnMut(&mut Section<'v, '_>) -> T,
+    ) -> Vec<(&'v str, T)> {
+        let fields = self.value(name, OBJECT, |value| value.as_object().ok_or(Class::Type));
+        let mut entries = Vec::new();
+        for (key, item) in fields.into_iter().flatten() {
             let path = join(&self.path_of(name), key);
-            self.entry(path, item, &mut read);
+            match item.as_object() {
+                Some(fields) => {
+                    let entry = self.nested(path, Some(fields), self.unknown, &mut read);
+                    entries.push((key.as_str(), entry));
+                },
+                None => self.report(path, Class::Type, item, OBJECT),
+            }
         }
+        entries
     }
 
     /// Warns about `name`, in words that follow its path.
@@ -278,6 +296,20 @@ impl<'v, 'f> Section<'v, 'f> {
             allowed: allowed.to_owned(),
             nearest: None,
         });
+    }
+
+    /// Reports, if `name` is given, that the key is an old one that nobody reads, and what to do.
+    pub(super) fn refused(&mut self, name: &'static str, remedy: &str) {
+        self.known.push(name);
+        if self.has(name) {
+            self.findings.problems.push(Problem {
+                path: self.path_of(name),
+                class: Class::UnknownKey,
+                given: String::new(),
+                allowed: remedy.to_owned(),
+                nearest: None,
+            });
+        }
     }
 
     /// Warns, if `name` is given, that this version does not `verb` it yet.
@@ -342,19 +374,6 @@ impl<'v, 'f> Section<'v, 'f> {
         join(&self.path, name)
     }
 
-    fn entry<T>(
-        &mut self,
-        path: String,
-        item: &'v Value,
-        read: impl FnOnce(&mut Section<'v, '_>) -> T,
-    ) -> Option<T> {
-        let Some(fields) = item.as_object() else {
-            self.report(path, Class::Type, item, OBJECT);
-            return None;
-        };
-        Some(self.nested(path, Some(fields), self.unknown, read))
-    }
-
     fn nested<T>(
         &mut self,
         path: String,
@@ -397,9 +416,25 @@ impl<'v, 'f> Section<'v, 'f> {
         }
     }
 
+    /// Reports the entries of one list that have a wrong type as one fault, at the first of them.
+    fn report_mistyped(&mut self, entries: &[(String, &'v Value)], allowed: &str) {
+        let Some(((path, item), others)) = entries.split_first() else {
+            return;
+        };
+        self.report(path.clone(), Class::Type, item, allowed);
+        let more = match others.len() {
+            0 => return,
+            1 => " (and 1 more entry of a wrong type)".to_owned(),
+            count => format!(" (and {count} more entries of a wrong type)"),
+        };
+        if let Some(problem) = self.findings.problems.last_mut() {
+            problem.given.push_str(&more);
+        }
+    }
+
     fn report(&mut self, path: String, class: Class, value: &Value, allowed: &str) {
         let nearest = match (class, value) {
-            (Class::Value, Value::String(given)) => nearest(given, allowed.split(", ")),
+            (Class::Value, Value::String(given)) => nearest(given, listed_words(allowed)),
             _ => None,
         };
         let given = describe(&path, value, allowed);

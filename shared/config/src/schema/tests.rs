@@ -1,19 +1,22 @@
 //! The walk as a whole: defaults, every key, and what faults look like.
 
 mod faults;
+mod registry;
 mod warnings;
 
 use std::path::{Path, PathBuf};
 
 use confab_model::key::Scope;
+use confab_model::session::SendAction;
+use confab_policy::send_policy::{SendPolicy, SendPolicyReach, SendRule};
 use confab_policy::visibility::{SandboxClamp, VisibilityMode, VisibilityRules};
 use secrecy::ExposeSecret;
 
 use super::*;
 use crate::settings::{
     Auth, ChannelPattern, DeliverySettings, Driver, KeyAlgorithm, KeyMaterial, KeySpec,
-    RunSettings, SandboxMode, SendAction, SendPolicy, SendPolicyReach, SendRule, SessionSettings,
-    Sink, SinkKind, Storage, TelemetrySettings,
+    MaintenanceSettings, ResetSettings, RunSettings, SandboxMode, SessionSettings, Sink, SinkKind,
+    Storage, TelemetrySettings,
 };
 
 fn walked(json5: &str) -> Walk {
@@ -34,6 +37,8 @@ fn an_empty_file_has_every_default() {
         max_ping_pong_turns: 5,
         max_hops: 20,
         send_policy: None,
+        reset: ResetSettings::default(),
+        maintenance: MaintenanceSettings::default(),
     };
     assert_eq!(settings.session, session);
     assert_eq!(settings.visibility, VisibilityRules::default());

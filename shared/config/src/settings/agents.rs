@@ -3,6 +3,8 @@
 use confab_model::id::AgentId;
 use confab_model::message::Usage;
 use confab_model::run::{RunError, Step};
+use confab_policy::spawn_policy::AllowAgents;
+use confab_policy::tool_policy::ToolList;
 use regex::Regex;
 use serde_json::Value;
 
@@ -65,6 +67,10 @@ pub struct AgentSettings {
     pub driver: Driver,
     /// Which of its sessions are sandboxed at creation (D78).
     pub sandbox: SandboxMode,
+    /// Its own tool lists; absent = those of the file alone (reg:A7).
+    pub tools: Option<ToolList>,
+    /// The agents its sessions may spawn; absent = [`SubagentSettings::allow_agents`] (reg:A2).
+    pub allow_agents: Option<AllowAgents>,
 }
 
 impl AgentSettings {
@@ -76,8 +82,31 @@ impl AgentSettings {
             model: None,
             driver: Driver::Worker,
             sandbox: SandboxMode::Off,
+            tools: None,
+            allow_agents: None,
         }
     }
+}
+
+/// Section `agents.defaults.subagents`.
+///
+/// Source: D37, D44, run:K7, run:K8, run:K9, run:K10, run:K11, run:K14, run:K15.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubagentSettings {
+    /// How deep children may spawn, 1 to 5.
+    pub max_spawn_depth: u32,
+    /// Most children of one session, 1 to 20.
+    pub max_children_per_agent: u32,
+    /// Most children at work at the same time, from 1.
+    pub max_concurrent: u32,
+    /// Minutes after its end until a child is archived; 0 = never.
+    pub archive_after_minutes: u32,
+    /// Longest time of a child's run, in seconds; 0 = no limit.
+    pub run_timeout_seconds: u32,
+    /// Whether a spawn has to name its agent.
+    pub require_agent_id: bool,
+    /// The agents that may be spawned; absent = the spawning agent alone (reg:A2).
+    pub allow_agents: Option<AllowAgents>,
 }
 
 /// Which sessions of an agent are sandboxed (D78).
@@ -90,6 +119,20 @@ pub enum SandboxMode {
     All,
     /// Every one but the main session.
     NonMain,
+}
+
+impl SandboxMode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::Off, Self::All, Self::NonMain];
+
+    /// The word of the file: `off`, `all` or `non-main`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::All => "all",
+            Self::NonMain => "non-main",
+        }
+    }
 }
 
 /// What answers for an agent.

@@ -74,3 +74,14 @@ pub enum SinkKind {
         secret_env: Option<String>,
     },
 }
+
+impl SinkKind {
+    /// The word of the file: `stream`, `discard` or `webhook`.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Discard => "discard",
+            Self::Webhook { .. } => "webhook",
+        }
+    }
+}

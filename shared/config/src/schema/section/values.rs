@@ -74,6 +74,12 @@ pub(super) fn words<T>(table: &[(&'static str, T)]) -> String {
         .join(", ")
 }
 
+/// The words that [`words`] listed; none where `allowed` is a sentence.
+pub(super) fn listed_words(allowed: &str) -> impl Iterator<Item = &str> {
+    let are_words = allowed.split(", ").all(|part| !part.contains(' '));
+    allowed.split(", ").filter(move |_| are_words)
+}
+
 /// What a word of a table stands for.
 pub(super) fn meaning<T: Copy>(given: &str, table: &[(&'static str, T)]) -> Result<T, Class> {
     let entry = table.iter().find(|(word, _)| *word == given);

@@ -71,6 +71,43 @@ fn values_of_session_are_judged_by_type_range_and_word() {
 }
 
 #[test]
+fn values_of_resets_and_maintenance_are_judged_by_type_range_and_word() {
+    let cases = [
+        (
+            "{session: {maintenance: {pruneAfter: 0}}}",
+            "session.maintenance.pruneAfter range",
+        ),
+        (
+            "{session: {maintenance: {pruneAfter: '30d', pruneDays: 30}}}",
+            "session.maintenance.pruneDays conflict",
+        ),
+        (
+            "{session: {maintenance: {rotateBytes: '10mb'}}}",
+            "session.maintenance.rotateBytes unknown_key",
+        ),
+        (
+            "{session: {maintenance: {maxEntries: 0}}}",
+            "session.maintenance.maxEntries range",
+        ),
+        (
+            "{session: {reset: {timeZone: 'Europe/Berlin'}}}",
+            "session.reset.timeZone value",
+        ),
+        (
+            "{session: {resetByType: {thread: {idleMinutes: 0}}}}",
+            "session.resetByType.thread.idleMinutes range",
+        ),
+        (
+            "{session: {resetByChannel: {Discord: {}, discord: {}}}}",
+            "session.resetByChannel conflict",
+        ),
+    ];
+    for (json5, expected) in cases {
+        assert_eq!(faults(json5), [expected], "{json5}");
+    }
+}
+
+#[test]
 fn values_of_tools_and_agents_are_judged_by_type_range_and_word() {
     let cases = [
         (
@@ -90,6 +127,23 @@ fn values_of_tools_and_agents_are_judged_by_type_range_and_word() {
             "tools.alsoAllow conflict",
         ),
         ("{tools: {profile: 'codin'}}", "tools.profile value coding"),
+        ("{tools: {deny: ['a b']}}", "tools.deny[0] value"),
+        (
+            "{tools: {subagents: {tools: {allow: ['x'], alsoAllow: ['y']}}}}",
+            "tools.subagents.tools.alsoAllow conflict",
+        ),
+        (
+            "{agents: {list: [{id: 'a', tools: {allow: ['x'], alsoAllow: ['y']}}]}}",
+            "agents.list[0].tools.alsoAllow conflict",
+        ),
+        (
+            "{agents: {list: [{id: 'a', subagents: {allowAgents: ['b', 'ops-*']}}]}}",
+            "agents.list[0].subagents.allowAgents[1] value",
+        ),
+        (
+            "{agents: {defaults: {subagents: {allowAgents: ['?']}}}}",
+            "agents.defaults.subagents.allowAgents[0] value",
+        ),
         ("{agents: {list: [{name: 'x'}]}}", "agents.list[0].id type"),
         (
             "{agents: {list: [{id: 'A'}, {id: 'a'}]}}",
@@ -321,8 +375,69 @@ fn a_message_says_what_was_given_and_what_is_allowed() {
         "tools.sessions.visibility: not allowed, got \"everyone\"; allowed: self, tree, agent, all"
     );
     assert_eq!(
+        line("{session: {maintenance: {pruneAfter: '2y'}}}"),
+        "session.maintenance.pruneAfter: not allowed, got \"2y\"; allowed: a duration \
+         (use ms, s, m, h, d); a bare number is days, over 0 (leave it out to keep everything)"
+    );
+    assert_eq!(
+        line("{session: {maintenance: {maxDiskBytes: 'x'}}}"),
+        "session.maintenance.maxDiskBytes: not allowed, got \"x\"; \
+         allowed: a size (use b, kb, mb, gb, tb), or false"
+    );
+    assert_eq!(
+        line("{session: {reset: {timeZone: 'Europe/Berlin'}}}"),
+        "session.reset.timeZone: not allowed, got \"Europe/Berlin\"; allowed: UTC, or an offset \
+         such as +02:00 (this version does not know the names of time zones)"
+    );
+    assert_eq!(
+        line("{session: {maintenance: {rotateBytes: 1}}}"),
+        "session.maintenance.rotateBytes: unknown key; allowed: nothing; take the key out, there \
+         are no files to rotate"
+    );
+    assert_eq!(
         line("[]"),
         "the file: wrong type, got a list; allowed: an object"
+    );
+}
+
+#[test]
+fn b213_a_list_with_entries_of_a_wrong_type_is_one_fault_that_says_what_is_wanted() {
+    let lines = |json5: &str| -> Vec<String> {
+        walked(json5)
+            .problems
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    assert_eq!(
+        lines("{tools: {agentToAgent: {allow: [{id: 'a'}]}}}"),
+        [
+            "tools.agentToAgent.allow[0]: wrong type, got an object; allowed: an agent id string, or a \
+          pattern of letters, digits, `_`, `-` and `*`"
+        ]
+    );
+    assert_eq!(
+        lines("{agents: {defaults: {subagents: {allowAgents: ['a', {}, 7, []]}}}}"),
+        [
+            "agents.defaults.subagents.allowAgents[1]: wrong type, got an object (and 2 more entries of \
+          a wrong type); allowed: an agent id string, or * alone for every configured agent"
+        ]
+    );
+    assert_eq!(
+        lines("{agents: {list: ['a', {id: 'b', driver: {type: 'script'}}, 'c']}}"),
+        [
+            "agents.list[0]: wrong type, got a text (not shown) (and 1 more entry of a wrong type); \
+          allowed: an object"
+        ]
+    );
+    // Values of the right type are wrong each in its own way.
+    assert_eq!(
+        faults("{tools: {agentToAgent: {allow: ['a b', 3, 'c d']}}}"),
+        [
+            "tools.agentToAgent.allow[0] value",
+            "tools.agentToAgent.allow[2] value",
+            "tools.agentToAgent.allow[1] type",
+        ]
     );
 }
 

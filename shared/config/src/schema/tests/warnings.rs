@@ -99,12 +99,10 @@ fn the_example_of_the_contract_is_accepted() {
         .filter_map(|line| line.split(' ').next())
         .collect();
     let expected = [
-        "agents.defaults.subagents",
+        "agents.defaults.subagents.maxChildrenPerAgent",
+        "agents.defaults.subagents.maxConcurrent",
         "agents.list[0].driver",
         "agents.list[1].driver",
-        "session.sendPolicy",
-        "tools.profile",
-        "tools.subagents",
         "tools.sessions_spawn",
     ];
     assert_eq!(named, expected);
@@ -116,13 +114,24 @@ fn what_is_not_built_yet_is_said_once() {
         format!("{path} is accepted but this version does not {verb} it yet")
     };
     let cases = [
-        (
-            "{session: {sendPolicy: {rules: [{action: 'deny'}]}}}",
-            not_yet("session.sendPolicy", "enforce"),
-        ),
-        ("{tools: {profile: 'coding'}}", not_yet("tools.profile", "enforce")),
+        ("{tools: {byProvider: {x: {profile: 'minimal'}}}}", not_yet("tools.byProvider", "enforce")),
+        ("{agents: {list: [{id: 'a', driver: {type: 'script'}, tools: {toolsBySender: {x: {}}}}]}}",
+            not_yet("agents.list[0].tools.toolsBySender", "enforce")),
+        ("{session: {dmScope: 'main'}}", "session.dmScope is ignored: callers bring whole session keys".to_owned()),
+        ("{session: {identityLinks: {}}}", "session.identityLinks is ignored: callers bring whole session keys".to_owned()),
+        ("{session: {threadBindings: {enabled: true}}}", not_yet("session.threadBindings", "act on")),
+        ("{session: {parentForkMaxTokens: 0}}", not_yet("session.parentForkMaxTokens", "act on")),
+        ("{session: {maintenance: {maxDiskBytes: '2gb'}}}", not_yet("session.maintenance.maxDiskBytes", "act on")),
+        ("{session: {maintenance: {highWaterBytes: false}}}", not_yet("session.maintenance.highWaterBytes", "act on")),
+        ("{session: {maintenance: {resetArchiveRetention: '30d'}}}", not_yet("session.maintenance.resetArchiveRetention", "act on")),
+        ("{session: {reset: {mode: 'idle'}}}", "session.reset.mode is idle without idleMinutes: nothing is reset".to_owned()),
+        ("{session: {resetByType: {dm: {idleMinutes: 1}, direct: {idleMinutes: 1}}}}",
+            "session.resetByType.dm is ignored: direct is given, and means the same".to_owned()),
+        ("{agents: {list: [{id: 'a', driver: {type: 'script'}, subagents: {archiveAfterMinutes: 5}}]}}",
+            "agents.list[0].subagents.archiveAfterMinutes is ignored: it is the same for all agents; set it in agents.defaults.subagents".to_owned()),
         ("{tools: {sessions_spawn: {attachments: {enabled: false}}}}", not_yet("tools.sessions_spawn", "act on")),
-        ("{agents: {defaults: {subagents: {maxSpawnDepth: 2}}}}", not_yet("agents.defaults.subagents", "act on")),
+        ("{agents: {defaults: {subagents: {runTimeoutSeconds: 2}}}}", not_yet("agents.defaults.subagents.runTimeoutSeconds", "act on")),
+        ("{agents: {defaults: {subagents: {requireAgentId: true}}}}", not_yet("agents.defaults.subagents.requireAgentId", "act on")),
         (
             "{agents: {list: [{id: 'a', driver: {type: 'worker'}}]}}",
             "agents.list[0].driver of type worker is accepted but this version does not run it yet".to_owned(),
@@ -152,9 +161,22 @@ fn what_is_not_built_yet_is_said_once() {
 #[test]
 fn what_is_in_force_needs_no_warning() {
     let quiet = "{
-        agents: {list: [{id: 'echo', driver: {type: 'script', rules: [], default: 'echo: {message}'}}]},
-        session: {scope: 'per-sender', mainKey: 'main', agentToAgent: {maxPingPongTurns: 5, maxHops: 20}},
-        tools: {sessions: {visibility: 'all'}, agentToAgent: {enabled: true, allow: ['*']}},
+        agents: {
+            defaults: {subagents: {maxSpawnDepth: 2, archiveAfterMinutes: 10, allowAgents: ['*']}},
+            list: [{id: 'echo', driver: {type: 'script', rules: [], default: 'echo: {message}'},
+                    tools: {profile: 'full', allow: ['*'], deny: ['exec']}, subagents: {allowAgents: ['echo']}}],
+        },
+        session: {
+            scope: 'per-sender', mainKey: 'main', agentToAgent: {maxPingPongTurns: 5, maxHops: 20},
+            sendPolicy: {default: 'allow', rules: [{action: 'deny'}]},
+            reset: {mode: 'daily', atHour: 4, idleMinutes: 60, timeZone: '+01:00'},
+            resetByType: {group: {mode: 'none'}}, resetByChannel: {discord: {mode: 'daily'}},
+            maintenance: {mode: 'enforce', pruneDays: 30, maxEntries: 500},
+        },
+        tools: {
+            profile: 'coding', alsoAllow: ['agents_list'], deny: ['cron'], subagents: {tools: {deny: ['x']}},
+            sessions: {visibility: 'all'}, agentToAgent: {enabled: true, allow: ['*']},
+        },
         confab: {storage: {url: 'sqlite://./confab-data'}, auth: {mode: 'open'},
                  deliveries: {sinks: [{channel: '*', type: 'stream'}]}, telemetry: {otlpEndpoint: null}, models: ['m']},
     }";
