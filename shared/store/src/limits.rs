@@ -22,3 +22,7 @@ pub const STATEMENTS_KEPT_MAX: usize = 256;
 
 /// Bytes of a page token as a client sends it.
 pub const PAGE_TOKEN_BYTES_MAX: usize = 4_096;
+
+/// Rows that a statement of a reader may be ahead of whoever takes them: a page, so that the engine
+/// carries it out in one go.
+pub const ROWS_AHEAD_MAX: usize = 1_024;

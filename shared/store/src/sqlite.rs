@@ -2,6 +2,7 @@
 //!
 //! Source: D47, B069.
 
+mod creation;
 mod job;
 mod migration;
 #[cfg(any(test, feature = "testing"))]
@@ -27,8 +28,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::StoreError;
-use crate::limits::{JOBS_WAITING_MAX, LOCK_WAIT, READER_WAIT, READERS_MAX, STATEMENTS_KEPT_MAX};
+use crate::limits::{
+    JOBS_WAITING_MAX, LOCK_WAIT, READER_WAIT, READERS_MAX, ROWS_AHEAD_MAX, STATEMENTS_KEPT_MAX,
+};
 use crate::private_files;
+use crate::sqlite::creation::Creation;
 use crate::sqlite::job::{Job, QueuedJob};
 use crate::sqlite::writer::{Ports, Writer};
 
@@ -64,7 +68,7 @@ impl Database {
     /// The caller holds the service's [`OwnerLock`](crate::lock::OwnerLock).
     ///
     /// # Errors
-    /// When the file cannot be made or opened, is no database, was written by a later version of
+    /// When the file cannot be made or opened, is no database or was emptied, was written by a later version of
     /// the program, or a migration was changed after it had been applied.
     pub async fn open(
         path: &Path,
@@ -72,7 +76,8 @@ impl Database {
         tracker: &TaskTracker,
         stop: &CancellationToken,
     ) -> Result<Self, OpenError> {
-        make_private(path).map_err(|source| OpenError::File {
+        let creation = Creation::begin(path)?;
+        tighten_side_files(path).map_err(|source| OpenError::File {
             path: path.to_owned(),
             source,
         })?;
@@ -81,6 +86,7 @@ impl Database {
             .await
             .map_err(|error| OpenError::open(path, error))?;
         migration::apply(path, migrations, &writers).await?;
+        creation.end()?;
         let readers = open_readers(path)
             .await
             .map_err(|error| OpenError::open(path, error))?;
@@ -207,12 +213,8 @@ impl fmt::Debug for Database {
     }
 }
 
-/// The engine gives the log and its index the mode of the database file, so that one is made first.
-fn make_private(path: &Path) -> io::Result<()> {
-    if let Some(directory) = path.parent() {
-        private_files::create_directory(directory)?;
-    }
-    private_files::open_file(path)?;
+/// The engine gives the log and its index the mode of the database file, where it makes them.
+fn tighten_side_files(path: &Path) -> io::Result<()> {
     for suffix in ["-wal", "-shm"] {
         let mut side = path.as_os_str().to_owned();
         side.push(suffix);
@@ -242,7 +244,9 @@ async fn open_writers(path: &Path) -> Result<SqlitePool, sqlx::Error> {
 }
 
 async fn open_readers(path: &Path) -> Result<SqlitePool, sqlx::Error> {
-    let options = connect_options(path).read_only(true);
+    let options = connect_options(path)
+        .read_only(true)
+        .row_buffer_size(ROWS_AHEAD_MAX);
     pool_options()
         .max_connections(READERS_MAX)
         .connect_with(options)

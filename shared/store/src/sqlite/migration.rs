@@ -33,6 +33,16 @@ pub enum OpenError {
         source: io::Error,
     },
 
+    /// The file is there and empty, though nobody was making it.
+    #[error(
+        "{path} is empty, and it was a database once: put a backup in its place, or remove the file \
+         (with its -wal and -shm) to begin with nothing"
+    )]
+    Emptied {
+        /// The database file.
+        path: PathBuf,
+    },
+
     /// The file is there and is no usable database.
     #[error("cannot open {path}: check that it is a database of this service and may be written")]
     Open {

@@ -185,10 +185,39 @@ async fn directories_and_files_are_private() {
 async fn files_that_were_readable_by_others_are_tightened() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("runner.db");
-    fs::write(&path, "").unwrap();
+    drop(reopen(&path, &[NOTES]).await.unwrap());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
     let _database = reopen(&path, &[NOTES]).await.unwrap();
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn a_database_that_was_emptied_is_no_new_one_b205() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runner.db");
+    reopen(&path, &[NOTES]).await.unwrap().close().await;
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, "").unwrap();
+    let refused = reopen(&path, &[NOTES]).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Emptied { .. }), "{refused}");
+    assert!(refused.to_string().contains("runner.db"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), b"", "nothing was written");
+    fs::write(&path, whole).unwrap();
+    reopen(&path, &[NOTES]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_first_start_that_died_is_gone_on_with_b205() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, sign) = (
+        home.path().join("runner.db"),
+        home.path().join("runner.db.new"),
+    );
+    fs::write(&sign, "").unwrap();
+    fs::write(&path, "").unwrap();
+    let database = reopen(&path, &[NOTES]).await.unwrap();
+    write_note(&database, 1).await.unwrap();
+    assert!(!sign.exists());
 }
 
 /// The umask belongs to the whole process, so the test above runs once more in a child of its own.
