@@ -1,7 +1,7 @@
-//! The exchange: the durable conversation around a send or a person's message.
+//! The exchange: the durable conversation around a send, a person's message or a notice.
 //!
 //! A send runs `primary → reply loop → announce → delivery`, a person's message `primary →
-//! delivery`. At any moment an exchange waits for at most one thing, and that thing follows from
+//! delivery`, a notice `primary` alone. At any moment an exchange waits for at most one thing, and that thing follows from
 //! its state alone: what to do after an event and what to do after a restart is the same question,
 //! answered by [`Exchange::open_actions`].
 //!
@@ -281,17 +281,23 @@ impl Exchange {
         }
     }
 
-    /// Source: D63, D64, D79, run:S60, run:S63, run:S64.
+    /// Source: D57, D63, D64, D79, run:S60, run:S63, run:S64.
     fn after_primary(&mut self, answer: &Answer<'_>) -> Stage {
-        match answer {
-            Answer::Failed | Answer::Empty | Answer::Skip(_) => self.end(DeliveryStatus::Skipped),
-            Answer::Said(text) => {
-                self.latest_reply = Some((*text).to_owned());
-                match self.terms.kind {
-                    ExchangeKind::Human => self.answer_person(text),
-                    ExchangeKind::Send => self.answer_session(text),
-                }
-            },
+        if let Answer::Said(text) = answer {
+            self.latest_reply = Some((*text).to_owned());
+        }
+        match (self.terms.kind, answer) {
+            // Nothing was to leave, so nothing was skipped either.
+            (
+                ExchangeKind::Notice,
+                Answer::Said(_) | Answer::Failed | Answer::Empty | Answer::Skip(_),
+            ) => self.end(DeliveryStatus::None),
+            (
+                ExchangeKind::Human | ExchangeKind::Send,
+                Answer::Failed | Answer::Empty | Answer::Skip(_),
+            ) => self.end(DeliveryStatus::Skipped),
+            (ExchangeKind::Human, Answer::Said(text)) => self.answer_person(text),
+            (ExchangeKind::Send, Answer::Said(text)) => self.answer_session(text),
         }
     }
 

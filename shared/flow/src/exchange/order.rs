@@ -26,6 +26,7 @@ pub(super) fn primary(terms: &Terms) -> RunOrder {
     match terms.kind {
         ExchangeKind::Human => human(terms),
         ExchangeKind::Send => send(terms),
+        ExchangeKind::Notice => notice(terms),
     }
 }
 
@@ -41,6 +42,24 @@ fn human(terms: &Terms) -> RunOrder {
         prompt: prompt::annotated(terms.provenance.as_ref(), &terms.request),
         provenance: terms.provenance.clone(),
         store_input: true,
+    }
+}
+
+/// A watcher is woken; nobody wrote to it, so nothing is stored as a message.
+///
+/// Source: D57, D62, D74.
+fn notice(terms: &Terms) -> RunOrder {
+    RunOrder {
+        step_id: StepId::Primary,
+        party: Party::Target,
+        session: terms.target.clone(),
+        step: Step::Notice,
+        turn: 0,
+        lane: Lane::Main,
+        input: terms.request.clone(),
+        prompt: terms.request.clone(),
+        provenance: None,
+        store_input: false,
     }
 }
 

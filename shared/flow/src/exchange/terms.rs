@@ -7,6 +7,8 @@ use confab_model::limits::PING_PONG_TURNS_MAX;
 use confab_model::message::Provenance;
 use serde::{Deserialize, Serialize};
 
+use super::prompt;
+
 /// The flows that are exchanges; a spawn is another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -15,14 +17,18 @@ pub enum ExchangeKind {
     Send,
     /// A person writes to a session, or a backend starts a run.
     Human,
+    /// A session is woken because one that it watches has changed (D57).
+    Notice,
 }
 
 impl ExchangeKind {
-    /// The kind of the flow's record.
+    /// The kind of the flow's record. The contract knows three kinds, and none of them is a notice:
+    /// its record says `human`, like that of any other run without a session that asks; its run
+    /// says `notice`.
     pub const fn flow_kind(self) -> FlowKind {
         match self {
             Self::Send => FlowKind::Send,
-            Self::Human => FlowKind::Human,
+            Self::Human | Self::Notice => FlowKind::Human,
         }
     }
 }
@@ -34,7 +40,7 @@ impl ExchangeKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Terms {
-    /// A send or a person's message.
+    /// A send, a person's message or a notice.
     pub kind: ExchangeKind,
     /// The session that asks; absent for a person, an operator or a backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,6 +71,26 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// The terms of waking `target` for what happened in sessions that it watches. What happened is
+    /// not part of them: the notices join the run when it begins.
+    ///
+    /// Source: D57, D62, D74.
+    pub fn notice(target: SessionKey, target_channel: Option<String>) -> Self {
+        Self {
+            kind: ExchangeKind::Notice,
+            requester: None,
+            requester_channel: None,
+            target,
+            target_channel,
+            request: prompt::NOTICE.to_owned(),
+            provenance: None,
+            turns_max: 0,
+            route: None,
+            announce: false,
+            kin: false,
+        }
+    }
+
     /// The session that takes the odd turns of a send's loop; absent where there can be none.
     ///
     /// Source: D31, run:S66.

@@ -1,3 +1,6 @@
+mod notice;
+
+use confab_model::flow::FlowKind;
 use confab_model::message::{Provenance, ProvenanceKind};
 use confab_model::run::{Lane, RunError, RunState, Step};
 

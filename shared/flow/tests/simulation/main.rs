@@ -157,5 +157,10 @@ fn the_drawn_schedules_reach_every_kind_of_exchange() {
             .iter()
             .any(|plan| plan.kind == ExchangeKind::Send && plan.delivers())
     );
+    assert!(
+        plans
+            .iter()
+            .any(|plan| plan.kind == ExchangeKind::Notice && plan.primary == Words::Say)
+    );
     assert!(plans.iter().any(|plan| plan.expected().turns > 3));
 }

@@ -140,7 +140,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// How many variants there are.
-    pub(crate) const VARIANTS: u32 = 32;
+    pub(crate) const VARIANTS: u32 = 48;
 
     /// A send in which everybody says something.
     pub(crate) fn send(cap: u32) -> Self {
@@ -160,14 +160,14 @@ impl Plan {
     /// Every combination of kind, asker, route and the caller's wish, by number.
     pub(crate) fn variant(number: u32) -> Self {
         Self {
-            kind: if number & 1 == 0 {
-                ExchangeKind::Send
-            } else {
-                ExchangeKind::Human
+            kind: match number % 3 {
+                0 => ExchangeKind::Send,
+                1 => ExchangeKind::Human,
+                _ => ExchangeKind::Notice,
             },
-            routed: number & 2 == 0,
-            wanted: number & 4 == 0,
-            asker: match number >> 3 {
+            routed: (number / 3) & 1 == 0,
+            wanted: (number / 3) & 2 == 0,
+            asker: match number / 12 {
                 0 => Asker::Another,
                 1 => Asker::Itself,
                 2 => Asker::Kin,
@@ -243,6 +243,7 @@ impl Plan {
         let said = self.primary == Words::Say && self.routed;
         match self.kind {
             ExchangeKind::Human => said,
+            ExchangeKind::Notice => false,
             ExchangeKind::Send => {
                 let announced = self.wanted && self.announce == Words::Say;
                 said && announced && !self.asker.is_answered_only()
@@ -298,6 +299,8 @@ impl Plan {
         let unwanted = self.kind == ExchangeKind::Send && !self.wanted;
         if self.delivers() {
             self.sends.status()
+        } else if self.kind == ExchangeKind::Notice {
+            DeliveryStatus::None
         } else if self.primary != Words::Say || answered_only {
             DeliveryStatus::Skipped
         } else if !self.routed || unwanted {
