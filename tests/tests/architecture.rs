@@ -55,6 +55,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "confab-rpc",
             "confab-store",
             "confab-telemetry",
+            "confab-vectors",
         ],
     ),
     (
@@ -102,7 +103,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "confab-runner",
         ],
     ),
-    ("confab-tests", &[]),
+    // The wire form alone: any client in the world generates the same types.
+    ("confab-tests", &["confab-proto"]),
 ];
 
 /// The crates that decide and do nothing else: no I/O, no clock, no randomness.

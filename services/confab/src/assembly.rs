@@ -139,9 +139,11 @@ async fn open_registry(ground: &Ground) -> Result<Registry, Failure> {
         stop: CancellationToken::new(),
         transcript_database: Some(ground.data_dir.join(TRANSCRIPT).with_extension("db")),
     });
-    registry
+    let registry = registry
         .await
-        .map_err(|error| Failure::broken(CANNOT_OPEN, &error))
+        .map_err(|error| Failure::broken(CANNOT_OPEN, &error))?;
+    // Who follows changes would otherwise hold up the drain.
+    Ok(registry.streams_end_with(ground.stop.clone()))
 }
 
 async fn open_transcript(

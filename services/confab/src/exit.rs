@@ -57,6 +57,7 @@ impl Exit {
             | Reason::SessionArchived
             | Reason::SessionExists
             | Reason::SessionBusy
+            | Reason::Protected
             | Reason::Ambiguous
             | Reason::ThreadTarget
             | Reason::WaitRing
@@ -239,6 +240,7 @@ fn hint_for(error: &RpcError) -> Option<String> {
         | Reason::SessionArchived
         | Reason::SessionExists
         | Reason::SessionBusy
+        | Reason::Protected
         | Reason::Ambiguous
         | Reason::ThreadTarget
         | Reason::WaitRing

@@ -14,7 +14,7 @@ use confab_rpc::gate::Admitted;
 
 use crate::Sessions;
 use crate::commands::RecordActivity;
-use crate::store::{RegistryStore, Routed, Row};
+use crate::store::{Batch, Registered, RegistryStore, Routed, Row};
 
 /// What a run did to its session.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,12 @@ pub struct Activity {
     pub model: Option<String>,
     /// Tokens of the last call.
     pub total_tokens: Option<u64>,
+    /// Tokens the run read.
+    pub input_tokens: Option<u64>,
+    /// Tokens the run wrote.
+    pub output_tokens: Option<u64>,
+    /// Whether a person wrote.
+    pub person: bool,
     /// Where a person's message came from.
     pub inbound_route: Option<Route>,
 }
@@ -69,6 +75,8 @@ impl Activity {
             ended_at: self.ended_at,
             model: self.model.clone(),
             total_tokens: self.total_tokens,
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
         }
     }
 }
@@ -90,12 +98,13 @@ impl Row {
     /// `updated_at` never goes back. The run shown is replaced by a later one, or by a later sight of
     /// the same one. A person's route replaces the stored one whole, whatever either leaves out.
     ///
-    /// Source: D32, D54.
+    /// Source: D32, D54, reg:X13.
     pub fn take(&mut self, activity: &Activity) -> bool {
         let moved = self.move_to(activity.occurred_at);
+        let used = self.interact(activity);
         let shown = self.show(activity);
         let routed = self.route(activity);
-        let changed = moved || shown || routed;
+        let changed = moved || used || shown || routed;
         if changed {
             self.session.row_version = self.session.row_version.saturating_add(1);
         }
@@ -110,15 +119,38 @@ impl Row {
         later
     }
 
+    /// Takes note of when a person last wrote to the present generation; what is told late of an
+    /// older one would make this one look long unused.
+    fn interact(&mut self, activity: &Activity) -> bool {
+        let (moment, session) = (activity.occurred_at, &mut self.session);
+        let later = activity.person
+            && moment >= session.session_started_at
+            && session.last_interaction_at.is_none_or(|last| moment > last);
+        if later {
+            session.last_interaction_at = Some(moment);
+        }
+        later
+    }
+
     fn show(&mut self, activity: &Activity) -> bool {
         // A run that waits in the queue has done nothing yet that a row could show.
         let queued = activity.state == RunState::Queued;
-        let newer = !queued && self.rank().is_none_or(|rank| activity.rank() > rank);
+        let newer = !queued
+            && !self.is_of_an_older_generation(activity)
+            && self.rank().is_none_or(|rank| activity.rank() > rank);
         if newer {
             self.session.last_run = Some(activity.last_run());
             self.last_run_at = Some(activity.occurred_at);
         }
         newer
+    }
+
+    /// Whether the run began before the last reset; it is told late then, and the generation that it
+    /// belongs to has no row any more.
+    fn is_of_an_older_generation(&self, activity: &Activity) -> bool {
+        let session = &self.session;
+        session.session_started_at > session.created_at
+            && activity.rank().began_at < session.session_started_at
     }
 
     fn route(&mut self, activity: &Activity) -> bool {
@@ -144,24 +176,37 @@ impl Row {
             self.session.origin = Origin {
                 provider: Some(route.channel.clone()),
                 account_id: route.account_id.clone(),
+                thread_id: route.thread_id.clone(),
             };
         }
     }
 }
 
 impl<S: RegistryStore> Sessions<S> {
-    /// Records what runs did; a session that is gone is passed over, because its runs can outlive it.
+    /// Records what runs did and what happened to sessions. A session that is gone is passed over,
+    /// because its runs can outlive it; an event that cannot be recorded is told in the log alone.
     ///
     /// # Errors
     /// When the store fails.
+    ///
+    /// Source: reg:W6.
     pub async fn record_activity(&self, call: Admitted<RecordActivity>) -> Result<(), RpcError> {
         let (request, ..) = call.into_parts();
-        let unknown = self
-            .store
-            .record(request.activities)
-            .await
-            .map_err(RpcError::internal)?;
-        for activity in unknown {
+        for fault in request.faults {
+            tracing::warn!(fault = fault.description, "an event is not recorded");
+        }
+        let batch = Batch {
+            activities: request.activities,
+            events: request.events,
+            now: self.clock.now(),
+        };
+        let recorded = self.store.record(batch).await.map_err(RpcError::internal)?;
+        for outcome in &recorded.events {
+            if let Registered::Failed(error) = outcome {
+                tracing::error!(error, "an event could not be recorded");
+            }
+        }
+        for activity in recorded.unknown {
             tracing::debug!(
                 session.key = %activity.session_key,
                 run.id = %activity.run_id,

@@ -3,7 +3,9 @@
 //! The registry's own gate and the `Authorize` call of the other services both end here.
 
 mod asking;
+mod explain;
 mod judge;
+mod standing;
 #[cfg(test)]
 mod tests;
 
@@ -15,17 +17,19 @@ use confab_model::id::{AgentId, TenantId};
 use confab_model::key::{KeyRules, SessionKey};
 use confab_model::limits::{AUTHORIZE_TARGETS_MAX, SCOPE_KEYS_MAX};
 use confab_model::session::Session;
-use confab_policy::visibility::{self, Others, Requester, VisibilityMode};
+use confab_policy::visibility::{self, Others, VisibilityMode};
 use confab_rpc::caller::Caller;
 use confab_rpc::error::RpcError;
 use confab_rpc::gate::{
-    About, Action, Answer, Authority, Question, Reach, Scope, ScopeNote, Target,
+    About, Action, Among, Answer, Authority, Question, Reach, Scope, ScopeNote, Target,
 };
 
-use self::asking::Asking;
+use self::asking::{Asking, AskingSession};
+pub use self::explain::{Explanation, GateVerdict};
 use self::judge::{Judge, Verdict};
+pub(crate) use self::standing::{Standing, refusal};
 use crate::create::{self, Created};
-use crate::meaning::{Meaning, Reader};
+use crate::meaning::{Meaning, Reader, canonical};
 use crate::store::{Found, Lookup, RegistryStore};
 use crate::{Sessions, store_failed};
 
@@ -59,6 +63,7 @@ impl<S: RegistryStore> Sessions<S> {
             caller,
             action,
             about,
+            channel,
         } = question;
         let settings = self.settings.current();
         let asked = Asked {
@@ -66,6 +71,7 @@ impl<S: RegistryStore> Sessions<S> {
             rules: settings.key_rules(),
             caller,
             action,
+            channel,
         };
         match about {
             About::Nothing => Ok(Answer {
@@ -102,14 +108,14 @@ impl<S: RegistryStore> Sessions<S> {
             .look_up(tenant, &lookup)
             .await
             .map_err(store_failed)?;
-        let lineage = found.sessions().any(|session| session.spawned_by.is_some());
-        let asking = self
-            .asking(asked, requester.as_ref(), &found, lineage)
-            .await?;
+        let asking = self.asking(asked, requester.as_ref(), &found).await?;
+        standing::refuse_tools(asked.settings, &asking, asked.action, false)?;
         let judge = Judge {
             rules: &asked.rules,
             visibility: &asked.settings.visibility,
+            send_policy: asked.settings.session.send_policy.as_ref(),
             action: asked.action,
+            channel: asked.channel.as_deref(),
             asking: &asking,
             found: &found,
         };
@@ -149,14 +155,12 @@ impl<S: RegistryStore> Sessions<S> {
         Ok(judge::refuse_archived(asked.action, &session).map(|()| session))
     }
 
-    /// Who asks. Their descendants are looked up where `lineage` can matter: only a session that was
-    /// spawned descends from anybody.
+    /// Who asks, and which of the sessions that were found descend from them.
     async fn asking(
         &self,
         asked: &Asked<'_>,
         requester: Option<&SessionKey>,
         found: &Found,
-        lineage: bool,
     ) -> Result<Asking, RpcError> {
         let Some(key) = requester else {
             return Asking::without_session(&asked.caller);
@@ -167,20 +171,17 @@ impl<S: RegistryStore> Sessions<S> {
             |row| row.sandboxed,
         );
         let known = row.is_some() || (key.is_main() && judge::is_configured(&asked.rules, key));
-        let descendants = if lineage {
-            self.family(asked, key, sandboxed).await?
-        } else {
-            BTreeSet::new()
-        };
-        Ok(Asking::Session {
+        Ok(Asking::Session(AskingSession {
             key: key.clone(),
             sandboxed,
             known,
-            descendants,
-        })
+            descendants: self.family(asked, key, sandboxed, found).await?,
+            standing: Standing::of(key, row),
+        }))
     }
 
-    /// The descendants of a session, where its visibility follows spawns.
+    /// The sessions among those found that descend from `key`, where its visibility follows spawns.
+    /// Only a session that was spawned descends from anybody.
     ///
     /// Source: D9, D53.
     async fn family(
@@ -188,13 +189,20 @@ impl<S: RegistryStore> Sessions<S> {
         asked: &Asked<'_>,
         key: &SessionKey,
         sandboxed: bool,
+        found: &Found,
     ) -> Result<BTreeSet<SessionKey>, RpcError> {
         match visibility::effective_mode(&asked.settings.visibility, sandboxed) {
             VisibilityMode::SelfOnly | VisibilityMode::Agent => Ok(BTreeSet::new()),
             VisibilityMode::Tree | VisibilityMode::All => {
+                let spawned: BTreeSet<SessionKey> = found
+                    .sessions()
+                    .filter(|session| session.spawned_by.is_some())
+                    .map(|session| session.key.clone())
+                    .collect();
+                let spawned: Vec<SessionKey> = spawned.into_iter().collect();
                 let tenant = &asked.caller.tenant;
-                let keys = self.store.descendants(tenant, key, SCOPE_KEYS_MAX).await;
-                Ok(keys.map_err(store_failed)?.into_iter().collect())
+                let family = self.store.descending(tenant, key, &spawned).await;
+                family.map_err(store_failed)
             },
         }
     }
@@ -214,25 +222,15 @@ impl<S: RegistryStore> Sessions<S> {
             .look_up(tenant, &lookup)
             .await
             .map_err(store_failed)?;
-        let asking = self.asking(asked, requester.as_ref(), &found, true).await?;
+        let asking = self.asking(asked, requester.as_ref(), &found).await?;
+        standing::refuse_tools(asked.settings, &asking, asked.action, true)?;
         let (reach, mode) = match &asking {
             Asking::Owner => (Reach::All, VisibilityMode::All),
-            Asking::Channel => (Reach::Keys(Vec::new()), VisibilityMode::SelfOnly),
-            Asking::Session {
-                key,
-                sandboxed,
-                known,
-                descendants,
-            } => {
-                let mode = visibility::effective_mode(&asked.settings.visibility, *sandboxed);
-                let reach = if *known {
-                    let requester = asking.requester();
-                    self.reach(asked, requester, std::iter::once(key).chain(descendants))
-                        .await?
-                } else {
-                    Reach::Keys(Vec::new())
-                };
-                (reach, mode)
+            Asking::Channel => (Reach::Among(Among::default()), VisibilityMode::SelfOnly),
+            Asking::Session(session) => {
+                let rules = &asked.settings.visibility;
+                let mode = visibility::effective_mode(rules, session.sandboxed);
+                (self.reach(asked, &asking).await?, mode)
             },
         };
         Ok(Answer {
@@ -244,43 +242,81 @@ impl<S: RegistryStore> Sessions<S> {
         })
     }
 
-    /// The reach of a session; `family` is the session itself and its descendants.
-    async fn reach(
-        &self,
-        asked: &Asked<'_>,
-        requester: Requester<'_>,
-        mut family: impl Iterator<Item = &SessionKey> + Send,
-    ) -> Result<Reach, RpcError> {
-        match visibility::scope(&asked.settings.visibility, requester) {
-            visibility::Reach::Everything => Ok(Reach::All),
-            visibility::Reach::Session => {
-                Ok(Reach::Keys(family.next().into_iter().cloned().collect()))
-            },
-            visibility::Reach::Tree => {
-                Ok(Reach::Keys(family.take(SCOPE_KEYS_MAX).cloned().collect()))
-            },
-            visibility::Reach::Agents { own, others, .. } => {
-                self.reach_of_agents(&asked.caller.tenant, own, others)
-                    .await
-            },
+    /// The reach of whoever asks; a session's family is named by its head alone.
+    async fn reach(&self, asked: &Asked<'_>, asking: &Asking) -> Result<Reach, RpcError> {
+        let Asking::Session(AskingSession { key, known, .. }) = asking else {
+            return Ok(Reach::All);
+        };
+        if !known {
+            return Ok(Reach::Among(Among::default()));
         }
+        let itself = || vec![key.clone()];
+        let among = match visibility::scope(&asked.settings.visibility, asking.requester()) {
+            visibility::Reach::Everything => return Ok(Reach::All),
+            visibility::Reach::Session => Among {
+                keys: itself(),
+                ..Among::default()
+            },
+            visibility::Reach::Tree => Among {
+                family: Some(key.clone()),
+                ..Among::default()
+            },
+            visibility::Reach::Agents {
+                own,
+                others,
+                descendants,
+            } => {
+                let tenant = &asked.caller.tenant;
+                match self.agents_among(tenant, own, others).await? {
+                    None => return Ok(Reach::All),
+                    Some(agents) => Among {
+                        agents,
+                        keys: Vec::new(),
+                        family: descendants.then(|| key.clone()),
+                    },
+                }
+            },
+        };
+        Ok(Reach::Among(among))
     }
 
-    async fn reach_of_agents(
+    /// The requester's own agent and the others it may reach; `None` where it may reach all.
+    async fn agents_among(
         &self,
         tenant: &TenantId,
         own: AgentId,
         others: Others,
-    ) -> Result<Reach, RpcError> {
+    ) -> Result<Option<Vec<AgentId>>, RpcError> {
         let patterns = match others {
-            Others::All => return Ok(Reach::All),
-            Others::None => return Ok(Reach::Agents(vec![own])),
+            Others::All => return Ok(None),
+            Others::None => return Ok(Some(vec![own])),
             Others::Matching(patterns) => patterns,
         };
         let mut agents = self.store.agents(tenant).await.map_err(store_failed)?;
         agents
             .retain(|agent| *agent == own || patterns.iter().any(|pattern| pattern.matches(agent)));
-        Ok(Reach::Agents(agents))
+        Ok(Some(agents))
+    }
+
+    /// Names the family of a scope by its keys, for services that cannot follow spawns; at most
+    /// [`SCOPE_KEYS_MAX`].
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn spell_out(&self, tenant: &TenantId, scope: Scope) -> Result<Scope, RpcError> {
+        let Reach::Among(mut among) = scope.reach else {
+            return Ok(scope);
+        };
+        if let Some(head) = among.family.take() {
+            let room = SCOPE_KEYS_MAX.saturating_sub(among.keys.len() + 1);
+            let family = self.store.descendants(tenant, &head, room).await;
+            among.keys.push(head);
+            among.keys.extend(family.map_err(store_failed)?);
+        }
+        Ok(Scope {
+            reach: Reach::Among(among),
+            ..scope
+        })
     }
 }
 
@@ -291,14 +327,14 @@ struct Asked<'a> {
     rules: KeyRules,
     caller: Caller,
     action: Action,
+    channel: Option<String>,
 }
 
 impl Asked<'_> {
     /// The caller's session by its canonical key, so that one session has one name here (D4).
     fn requester(&self) -> Option<SessionKey> {
         let session = self.caller.session()?;
-        let canonical = self.rules.canonicalise(session.as_str(), None, None);
-        Some(canonical.unwrap_or_else(|_| session.clone()))
+        Some(canonical(&self.rules, session))
     }
 }
 

@@ -1,5 +1,11 @@
 //! Requests as they were read: every field checked, every fault told together.
 
+mod awareness;
+mod explain;
+mod lifecycle;
+mod patch;
+mod status;
+
 use confab_model::channel::{ChatType, Route};
 use confab_model::id::{AgentId, IdempotencyKey, RunId, TenantId};
 use confab_model::key::{SessionKey, SessionKind};
@@ -7,17 +13,28 @@ use confab_model::limits::{
     AGENT_ID_CHARS_MAX, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, ROUTE_FIELD_BYTES_MAX,
 };
 use confab_model::session::Label;
+use confab_model::session::levels::SpawnMode;
 use confab_proto::registry::v1 as proto;
 use confab_proto::types::v1::SessionTarget;
 use confab_rpc::error::{RpcError, Violation, Violations};
+use confab_rpc::fingerprint::fingerprint;
 use confab_rpc::gate::{About, Action, Governed, Question, Target};
 use confab_rpc::wire;
 use confab_rpc::wire::limits::Limit;
 use confab_store::page;
+use prost::Message as _;
 
 use crate::activity::Activity;
-use crate::limits::{RECORDS_MAX, SEARCH_BYTES_MAX};
+use crate::awareness::NewEvent;
+use crate::limits::{EVENTS_MAX, RECORDS_MAX, SEARCH_BYTES_MAX};
 use crate::list::SessionCursor;
+
+pub use awareness::{AckNotices, ListStateEvents, WatchNotices, WatchSessions, WatchTarget};
+pub use explain::{Explain, GetToolPolicy, ListAgents};
+pub(crate) use lifecycle::change_to_wire;
+pub use lifecycle::{CommitLifecycle, ListOverdueSessions};
+pub use patch::PatchSession;
+pub use status::GetStatus;
 
 /// Creates a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +51,12 @@ pub struct CreateSession {
     pub spawned_by: Option<SessionKey>,
     /// Whether its agent runs in a sandbox; absent: as its agent's configuration says.
     pub sandboxed: Option<bool>,
+    /// What it was spawned for.
+    pub spawn_mode: Option<SpawnMode>,
+    /// The caller's name for the call.
+    pub key: Option<IdempotencyKey>,
+    /// What the call says.
+    pub fingerprint: String,
 }
 
 impl CreateSession {
@@ -41,7 +64,13 @@ impl CreateSession {
     ///
     /// # Errors
     /// With every field that is missing or malformed.
+    ///
+    /// Source: D36.
     pub fn parse(wire: proto::CreateSessionRequest) -> Result<Self, RpcError> {
+        let said = proto::CreateSessionRequest {
+            idempotency_key: None,
+            ..wire.clone()
+        };
         let mut violations = Violations::default();
         let session_key = wire.session_key.trim().to_owned();
         if session_key.is_empty() {
@@ -57,9 +86,9 @@ impl CreateSession {
             wire::enums::optional_enum_from_wire(wire.chat_type, "chatType", &mut violations);
         let spawned_by =
             wire::fields::optional_key_from_wire(wire.spawned_by, "spawnedBy", &mut violations);
-        // The key is checked and not kept: a session is made once for its key, so a repetition meets
-        // the first answer by the row itself, longer than any record of keys would remember (D36).
-        wire::fields::optional_id_from_wire(
+        let spawn_mode =
+            spawn_mode_from_wire(wire.spawn_mode, spawned_by.is_some(), &mut violations);
+        let key = wire::fields::optional_id_from_wire(
             wire.idempotency_key,
             IdempotencyKey::parse,
             "idempotencyKey",
@@ -74,6 +103,9 @@ impl CreateSession {
             chat_type,
             spawned_by,
             sandboxed,
+            spawn_mode,
+            key,
+            fingerprint: fingerprint("CreateSession", &said.encode_to_vec()),
         })
     }
 }
@@ -143,7 +175,7 @@ pub struct ListSessions {
     pub label: Option<Label>,
     /// Only sessions of this agent.
     pub agent_id: Option<AgentId>,
-    /// Only sessions whose key, label or sessionId holds this text.
+    /// Only sessions whose key, label, sessionId or model holds this text.
     pub search: Option<String>,
     /// Archived sessions instead of open ones.
     pub archived: bool,
@@ -234,8 +266,12 @@ impl Governed for Authorize {
 /// Records what runs did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordActivity {
-    /// In the order it happened.
+    /// What runs did, in the order it happened.
     pub activities: Vec<Activity>,
+    /// What happened to sessions, in order.
+    pub events: Vec<NewEvent>,
+    /// What is wrong with events that are left out.
+    pub faults: Vec<Violation>,
 }
 
 impl RecordActivity {
@@ -249,13 +285,24 @@ impl RecordActivity {
             let text = format!("records has {given} entries: at most {RECORDS_MAX} are allowed");
             return Err(RpcError::invalid_field("records", text));
         }
+        let given_events = wire.events.len();
+        if given_events > EVENTS_MAX {
+            let text =
+                format!("events has {given_events} entries: at most {EVENTS_MAX} are allowed");
+            return Err(RpcError::invalid_field("events", text));
+        }
         let mut violations = Violations::default();
         let mut activities = Vec::with_capacity(given);
         for (index, record) in wire.records.into_iter().enumerate() {
             activities.extend(activity_from_wire(record, index, &mut violations));
         }
         violations.finish()?;
-        Ok(Self { activities })
+        let (events, faults) = awareness::events_from_wire(wire.events);
+        Ok(Self {
+            activities,
+            events,
+            faults,
+        })
     }
 }
 
@@ -276,6 +323,7 @@ fn activity_from_wire(
     violations: &mut Violations,
 ) -> Option<Activity> {
     let path = |name: &str| format!("records[{index}].{name}");
+    let tokens = |count: Option<i64>| count.and_then(|count| u64::try_from(count).ok());
     let tenant =
         wire::fields::id_from_wire(wire.tenant, TenantId::parse, &path("tenant"), violations);
     let session_key =
@@ -302,11 +350,31 @@ fn activity_from_wire(
         started_at,
         ended_at,
         model: wire.model,
-        total_tokens: wire
-            .total_tokens
-            .and_then(|tokens| u64::try_from(tokens).ok()),
+        total_tokens: tokens(wire.total_tokens),
+        input_tokens: tokens(wire.input_tokens),
+        output_tokens: tokens(wire.output_tokens),
+        person: wire.person,
         inbound_route,
     })
+}
+
+/// Reads what a session was spawned for, which only a spawned one has.
+fn spawn_mode_from_wire(
+    word: Option<String>,
+    spawned: bool,
+    violations: &mut Violations,
+) -> Option<SpawnMode> {
+    let word = word.filter(|word| !word.trim().is_empty())?;
+    if !spawned {
+        violations.push(
+            "spawnMode",
+            "spawnMode is given without spawnedBy: name the session that spawned it, or leave \
+             spawnMode out",
+        );
+    }
+    let mode = SpawnMode::parse(&word)
+        .ok_or_else(|| Violation::new("spawnMode", "invalid spawnMode (use \"run\"|\"session\")"));
+    violations.keep(mode)
 }
 
 fn label_from_wire(text: Option<String>, violations: &mut Violations) -> Option<Label> {

@@ -3,14 +3,16 @@
 use confab_config::Settings;
 use confab_config::settings::SandboxMode;
 use confab_model::key::SessionKey;
-use confab_model::session::{Origin, Session};
+use confab_model::session::{Session, Spawn};
+use confab_rpc::caller::Caller;
 use confab_rpc::error::{Reason, RpcError};
 use confab_rpc::gate::{Admitted, Target};
 
 use crate::commands::CreateSession;
-use crate::meaning::Reader;
+use crate::meaning::{Reader, canonical};
+use crate::store::change::KeyUse;
 use crate::store::{Creation, RegistryStore};
-use crate::{Sessions, store_failed};
+use crate::{Sessions, patch, store_failed};
 
 /// A session, and whether this call made it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +24,27 @@ pub struct Created {
 }
 
 impl<S: RegistryStore> Sessions<S> {
+    /// What the caller's same call was answered with before, whatever has become of the session
+    /// since.
+    ///
+    /// # Errors
+    /// When the key names a call with other content, or the store fails.
+    ///
+    /// Source: D36, B222.
+    pub async fn created_before(
+        &self,
+        caller: &Caller,
+        request: &CreateSession,
+    ) -> Result<Option<Created>, RpcError> {
+        let answer = self
+            .answered_before(caller, request.key.as_ref(), &request.fingerprint)
+            .await?;
+        Ok(answer.map(|answer| Created {
+            session: answer.session,
+            created: answer.changed,
+        }))
+    }
+
     /// Creates a session, or answers with the one that exists. An existing one is never changed: if
     /// what is asked differs from what is stored, the call is refused.
     ///
@@ -29,10 +52,12 @@ impl<S: RegistryStore> Sessions<S> {
     /// When the key is none or its agent not configured, the label taken, the spawning session
     /// missing, or the session exists with other fields.
     ///
-    /// Source: D5, D51, B010, reg:M5, reg:M9.
+    /// Source: D4, D5, D36, D51, B010, reg:M5, reg:M9.
     pub async fn create(&self, call: Admitted<CreateSession>) -> Result<Created, RpcError> {
-        let (request, caller, _) = call.into_parts();
+        let (mut request, caller, _) = call.into_parts();
         let settings = self.settings.current();
+        let rules = settings.key_rules();
+        request.spawned_by = request.spawned_by.map(|key| canonical(&rules, &key));
         let key = readable_key(&settings, &request.session_key)?;
         if request.spawned_by.as_ref() == Some(&key) {
             return Err(RpcError::invalid_field(
@@ -45,16 +70,18 @@ impl<S: RegistryStore> Sessions<S> {
             delivery_context: request.delivery_context.clone(),
             chat_type: request.chat_type,
             spawned_by: request.spawned_by.clone(),
+            spawn: Spawn {
+                mode: request.spawn_mode,
+                ..Spawn::default()
+            },
             sandboxed: request
                 .sandboxed
                 .unwrap_or_else(|| sandboxed_by_default(&settings, &key)),
             ..self.fresh(&settings, key)
         };
-        let creation = self
-            .store
-            .create(&caller.tenant, fresh)
-            .await
-            .map_err(store_failed)?;
+        let (key, fingerprint) = (request.key.clone(), request.fingerprint.clone());
+        let key_use = patch::key_use(&caller, key, fingerprint, fresh.created_at);
+        let creation = self.make(&caller, fresh, key_use).await?;
         let created = outcome(creation)?;
         if created.created {
             tracing::info!(session.key = %created.session.key, "session created");
@@ -64,25 +91,28 @@ impl<S: RegistryStore> Sessions<S> {
         Ok(created)
     }
 
+    async fn make(
+        &self,
+        caller: &Caller,
+        fresh: Session,
+        key_use: Option<KeyUse>,
+    ) -> Result<Creation, RpcError> {
+        let (store, tenant) = (&self.store, &caller.tenant);
+        match key_use {
+            Some(key_use) => {
+                let creation = store.create_named(tenant, fresh, key_use).await;
+                creation.map_err(patch::refused)
+            },
+            None => store.create(tenant, fresh).await.map_err(store_failed),
+        }
+    }
+
     /// A session to which nothing has happened yet.
     pub(crate) fn fresh(&self, settings: &Settings, key: SessionKey) -> Session {
-        let now = self.clock.now();
+        let session_id = confab_model::id::SessionId::from_uuid(self.ids.next());
         Session {
-            session_id: confab_model::id::SessionId::from_uuid(self.ids.next()),
-            row_version: 1,
-            work_epoch: 0,
-            label: None,
-            spawned_by: None,
             sandboxed: sandboxed_by_default(settings, &key),
-            chat_type: None,
-            origin: Origin::default(),
-            delivery_context: None,
-            archived_at: None,
-            pinned_at: None,
-            created_at: now,
-            updated_at: now,
-            last_run: None,
-            key,
+            ..Session::fresh(key, session_id, self.clock.now())
         }
     }
 }
@@ -130,6 +160,15 @@ pub(crate) fn sandboxed_by_default(settings: &Settings, key: &SessionKey) -> boo
     }
 }
 
+/// How many spawns deep a new child of `spawner` is: stored for keys of spawned sessions only.
+///
+/// Source: D37, reg:V20.
+pub(crate) fn child_depth(child: &Session, spawner: &Session) -> Option<u32> {
+    let depth = || spawner.subagent_depth().saturating_add(1);
+    let stored = child.spawn.depth;
+    stored.or_else(|| child.key.bears_lineage().then(depth))
+}
+
 /// What the store's answer means to a caller.
 pub(crate) fn outcome(creation: Creation) -> Result<Created, RpcError> {
     match creation {
@@ -173,6 +212,10 @@ fn refuse_other_fields(request: &CreateSession, stored: &Session) -> Result<(), 
             request.spawned_by.is_some() && request.spawned_by != stored.spawned_by,
         ),
         (
+            "spawnMode",
+            request.spawn_mode.is_some() && request.spawn_mode != stored.spawn.mode,
+        ),
+        (
             "sandboxed",
             request
                 .sandboxed
@@ -188,9 +231,10 @@ fn refuse_other_fields(request: &CreateSession, stored: &Session) -> Result<(), 
         return Ok(());
     }
     let text = format!(
-        "session {} exists with another {}: leave that out, or create another key",
-        stored.key,
-        fields.join(", ")
+        "session {key} exists with another {}: leave that out, change what can be changed with \
+         `confab sessions patch {key}`, or create another key",
+        fields.join(", "),
+        key = stored.key,
     );
     Err(RpcError::new(Reason::SessionExists, text))
 }

@@ -7,14 +7,21 @@
 //! This crate must never call another service, and no other part of confab may decide who sees what.
 
 pub mod activity;
+pub mod agents;
 pub mod authorize;
+pub mod awareness;
+pub mod changes;
 pub mod commands;
 pub mod create;
+pub mod lifecycle;
 pub mod limits;
 pub mod list;
+pub mod maintenance;
 mod meaning;
 pub mod open;
+pub mod patch;
 pub mod service;
+pub mod status;
 pub mod store;
 #[cfg(test)]
 mod testing;

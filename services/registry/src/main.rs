@@ -65,9 +65,10 @@ async fn serve(args: ServerArgs) -> anyhow::Result<()> {
     })
     .await
     .context("the registry cannot open its database")?;
+    let stack = ground.stack(ground.authenticator()?);
+    let registry = registry.streams_end_with(stack.drain().started().clone());
     let mut services = Services::default();
     registry.add_to(&mut services);
-    let stack = ground.stack(ground.authenticator()?);
     let served = ground
         .serve(stack, services, registry.checks(), announce)
         .await;

@@ -57,6 +57,14 @@ impl KeyMeaning {
     }
 }
 
+/// The one name of the session that a full key names; a key that has none stays as it is.
+///
+/// Source: D4.
+pub(crate) fn canonical(rules: &KeyRules, key: &SessionKey) -> SessionKey {
+    let canonical = rules.canonicalise(key.as_str(), None, None);
+    canonical.unwrap_or_else(|_| key.clone())
+}
+
 /// Who reads a reference, and by which rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {

@@ -46,6 +46,7 @@ pub struct Registry {
     sessions: Arc<Sessions<SqliteStore>>,
     database: Database,
     rows: Rows,
+    streams: CancellationToken,
 }
 
 impl Registry {
@@ -64,19 +65,35 @@ impl Registry {
         };
         let rows = Rows {
             transcript_database: options.transcript_database,
+            settings: sessions.settings.clone(),
         };
+        sessions.take_up().await;
         Ok(Self {
             sessions: Arc::new(sessions),
             database,
             rows,
+            streams: CancellationToken::new(),
         })
+    }
+
+    /// Lets answers without an end, such as changes of sessions, end with `stop`: a server that stops
+    /// cancels it before it waits for what is in flight.
+    #[must_use]
+    pub fn streams_end_with(mut self, stop: CancellationToken) -> Self {
+        self.streams = stop;
+        self
     }
 
     /// Adds the registry's services to what a server serves.
     pub fn add_to(&self, services: &mut Services) {
-        let api = RegistryApi::new(Arc::clone(&self.sessions), self.rows.clone());
+        let api = RegistryApi::new(
+            Arc::clone(&self.sessions),
+            self.rows.clone(),
+            self.streams.clone(),
+        );
         services.add(confab_rpc::server!(RegistryServiceServer::new(api)));
-        services.add(confab_rpc::server!(PolicyServiceServer::new(PolicyApi)));
+        let policy = PolicyApi::new(Arc::clone(&self.sessions));
+        services.add(confab_rpc::server!(PolicyServiceServer::new(policy)));
     }
 
     /// The use cases, for what runs in the same process.

@@ -3,6 +3,7 @@
 mod policy;
 mod registry;
 mod rows;
+mod streams;
 
 pub use policy::PolicyApi;
 pub use registry::RegistryApi;

@@ -3,21 +3,28 @@
 //! A use case sees rows and nothing else: no statement, no transaction. Each method that writes is
 //! one transaction and answers after its commit.
 
+pub mod awareness;
+pub mod change;
 #[cfg(test)]
 mod conformance;
 pub mod sqlite;
+pub mod upkeep;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 
 use confab_model::clock::Timestamp;
 use confab_model::id::{AgentId, RunId, SessionId, TenantId};
 use confab_model::key::{SessionKey, SessionKind};
 use confab_model::session::{Label, Session};
+use confab_proto::types::v1 as proto;
 use confab_rpc::gate::Reach;
+use confab_rpc::wire;
 use confab_store::StoreError;
 
-use crate::activity::Activity;
+pub use crate::store::awareness::{AwarenessStore, Batch, Recorded, Registered, Retention, Watch};
+use crate::store::change::ChangeStore;
+use crate::store::upkeep::UpkeepStore;
 
 /// A stored row: the session as everybody speaks of it, and what only the registry keeps.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +35,8 @@ pub struct Row {
     pub last_run_at: Option<Timestamp>,
     /// What set the route; absent where it was told at creation, or where there is none.
     pub routed: Option<Routed>,
+    /// When it was last opened again after it had been archived.
+    pub reopened_at: Option<Timestamp>,
 }
 
 /// When, and by which run, a session's route was set.
@@ -46,6 +55,7 @@ impl Row {
             session,
             last_run_at: None,
             routed: None,
+            reopened_at: None,
         }
     }
 }
@@ -109,12 +119,51 @@ pub struct Filter {
     pub label: Option<Label>,
     /// Only sessions of this agent.
     pub agent_id: Option<AgentId>,
-    /// Only sessions whose key, label or sessionId holds this text, folded to lower case.
+    /// Only sessions whose key, label, sessionId or model holds this text, folded by [`fold`].
     pub search: Option<String>,
     /// Archived sessions instead of open ones.
     pub archived: bool,
     /// Whether the one session that serves all may be shown.
     pub global: bool,
+}
+
+/// Folds a text for a search that takes no notice of case; letter by letter, so that a part of a text
+/// is folded as it is within the whole. A sigma at the end of a word is a sigma.
+pub fn fold(text: &str) -> String {
+    let lower = text.chars().flat_map(char::to_lowercase);
+    lower.map(|c| if c == 'ς' { 'σ' } else { c }).collect()
+}
+
+/// A row of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// The session as an operator sees it, but for what only whoever shows it can tell: `fault`,
+    /// `child_sessions`, the place of its transcript. Where `fault` is set, as much of it as could be
+    /// read.
+    pub session: Box<proto::Session>,
+    /// What is wrong with the row, in one sentence; absent where nothing is.
+    pub fault: Option<String>,
+    /// The keys of the open sessions it spawned that are within the reach of the list, in the order of
+    /// D54, at most [`CHILDREN_SHOWN_MAX`](crate::limits::CHILDREN_SHOWN_MAX).
+    pub children: Vec<String>,
+}
+
+impl Listed {
+    /// Where the row stands.
+    pub fn position(&self) -> Position {
+        let row = &self.session;
+        // A stored time that cannot be read makes the row one that cannot be read.
+        let millis = |moment| {
+            let moment = wire::time::optional(moment, "session").ok().flatten();
+            moment.map_or(0, Timestamp::millis)
+        };
+        Position {
+            pinned_at: millis(row.pinned_at),
+            updated_at: millis(row.updated_at),
+            created_at: millis(row.created_at),
+            key: row.key.clone(),
+        }
+    }
 }
 
 /// A row's place in the order of a list.
@@ -143,7 +192,9 @@ impl Position {
 }
 
 /// The registry's database.
-pub trait RegistryStore: Clone + std::fmt::Debug + Send + Sync + 'static {
+pub trait RegistryStore:
+    AwarenessStore + ChangeStore + UpkeepStore + Clone + std::fmt::Debug + Send + Sync + 'static
+{
     /// Looks up everything that a call's references may mean.
     fn look_up(
         &self,
@@ -160,6 +211,15 @@ pub trait RegistryStore: Clone + std::fmt::Debug + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<SessionKey>, StoreError>> + Send;
 
+    /// Those of `candidates` that descend from `ancestor` by spawns, over any number of them;
+    /// `ancestor` itself does not.
+    fn descending(
+        &self,
+        tenant: &TenantId,
+        ancestor: &SessionKey,
+        candidates: &[SessionKey],
+    ) -> impl Future<Output = Result<BTreeSet<SessionKey>, StoreError>> + Send;
+
     /// The agents that have sessions, in order.
     fn agents(
         &self,
@@ -173,7 +233,7 @@ pub trait RegistryStore: Clone + std::fmt::Debug + Send + Sync + 'static {
         filter: &Filter,
         after: Option<&Position>,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Session>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Vec<Listed>, StoreError>> + Send;
 
     /// Makes a session, unless its key is taken.
     fn create(
@@ -182,10 +242,7 @@ pub trait RegistryStore: Clone + std::fmt::Debug + Send + Sync + 'static {
         session: Session,
     ) -> impl Future<Output = Result<Creation, StoreError>> + Send;
 
-    /// Applies what runs did to the rows they belong to, all in one transaction, and answers with
-    /// the records whose session does not exist.
-    fn record(
-        &self,
-        activities: Vec<Activity>,
-    ) -> impl Future<Output = Result<Vec<Activity>, StoreError>> + Send;
+    /// Applies what runs did to the rows they belong to and records what happened to sessions, all
+    /// in one transaction. An event that cannot be recorded loses nothing else of the batch.
+    fn record(&self, batch: Batch) -> impl Future<Output = Result<Recorded, StoreError>> + Send;
 }

@@ -1,124 +1,22 @@
-//! The registry behind a real server on a free port, with the layers of every server.
+//! The registry's calls through a real server.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
-use std::sync::Arc;
+#[path = "served/server.rs"]
+mod served;
 
-use confab_config::{Live, Source};
-use confab_model::clock::{ManualClock, Timestamp};
-use confab_model::id::TenantId;
+use confab_model::clock::Timestamp;
+use confab_model::id::{SessionId, TenantId};
+use confab_model::session::Session;
 use confab_proto::registry::v1 as proto;
 use confab_proto::types::v1::SessionTarget;
 use confab_registry::store::{Lookup, RegistryStore as _};
-use confab_registry::{Registry, RegistryOptions};
 use confab_rpc::caller::Role;
-use confab_rpc::clients::{Call, Credentials, RegistryClient, Transport, connect};
 use confab_rpc::error::{Reason, RpcError};
-use confab_rpc::identity::{Authenticator, Named};
-use confab_rpc::layer::Stack;
-use confab_rpc::serve::{HttpListen, HttpSide, Listen, Server, Services};
-use confab_store::ids::SequentialIds;
-use confab_telemetry::Metrics;
-use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::{Code, Status};
 
-const CONFIG: &str = r#"{
-    agents: { list: [{ id: "writer", default: true }, { id: "editor" }] },
-    tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true, allow: ["editor"] } },
-}"#;
-
-/// A registry that is served until the test ends.
-struct Served {
-    transport: Transport,
-    stop: CancellationToken,
-    registry: Registry,
-    tasks: TaskTracker,
-    directory: TempDir,
-}
-
-async fn open(directory: &Path, tasks: &TaskTracker) -> (Registry, Live) {
-    let (settings, _) = Live::start(Source::inline(CONFIG)).unwrap();
-    let registry = Registry::open(RegistryOptions {
-        data_dir: directory.to_path_buf(),
-        settings: settings.clone(),
-        clock: Arc::new(ManualClock::starting_at(Timestamp::from_millis(
-            1_700_000_000_000,
-        ))),
-        ids: Arc::new(SequentialIds::new()),
-        tracker: tasks.clone(),
-        stop: CancellationToken::new(),
-        transcript_database: Some("/data/transcript.db".into()),
-    });
-    (registry.await.unwrap(), settings)
-}
-
-impl Served {
-    async fn start() -> Self {
-        let (directory, tasks) = (TempDir::new().unwrap(), TaskTracker::new());
-        let (registry, settings) = open(directory.path(), &tasks).await;
-        let rules = Arc::new(move || settings.current().key_rules());
-        let metrics = Metrics::unexported().unwrap();
-        let mut services = Services::default();
-        registry.add_to(&mut services);
-        let server = Server {
-            name: "confab-registry",
-            stack: Stack::new(Arc::new(Authenticator::open(rules)), &metrics),
-            services,
-            listen: Listen::new(
-                SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-                Some(HttpListen::Off),
-            ),
-            http: HttpSide {
-                fingerprint: Arc::new(String::new),
-                checks: registry.checks(),
-                metrics,
-            },
-        };
-        let listening = server.bind().await.unwrap();
-        let transport = connect(&format!("http://{}", listening.grpc_address())).unwrap();
-        let stop = CancellationToken::new();
-        tasks.spawn(listening.serve(stop.clone()));
-        Self {
-            transport,
-            stop,
-            registry,
-            tasks,
-            directory,
-        }
-    }
-
-    fn client(&self, role: Role, session: Option<&str>) -> RegistryClient {
-        let named = Named {
-            role: Some(role),
-            session: session.map(str::to_owned),
-            ..Named::default()
-        };
-        RegistryClient::new(Call::new(self.transport.clone(), Credentials::Named(named)))
-    }
-
-    fn operator(&self) -> RegistryClient {
-        self.client(Role::Operator, None)
-    }
-
-    async fn end(self) -> TempDir {
-        self.stop.cancel();
-        self.registry.close().await;
-        self.tasks.close();
-        self.tasks.wait().await;
-        self.directory
-    }
-}
-
-fn create(key: &str) -> proto::CreateSessionRequest {
-    proto::CreateSessionRequest {
-        session_key: key.to_owned(),
-        ..Default::default()
-    }
-}
+use served::{Served, create, open};
 
 fn get(key: &str) -> proto::GetSessionRequest {
     let target = SessionTarget {
@@ -180,6 +78,39 @@ async fn a_session_is_created_found_and_listed_as_its_caller_may_call_it() {
     served.end().await;
 }
 
+/// Source: reg:L33, B136.
+#[tokio::test]
+async fn a_list_names_children_as_its_caller_knows_them_and_marks_bad_rows() {
+    let served = Served::start().await;
+    let mut operator = served.operator();
+    operator.create_session(create("main")).await.unwrap();
+    let child = proto::CreateSessionRequest {
+        spawned_by: Some("agent:writer:main".to_owned()),
+        ..create("agent:editor:subagent:1")
+    };
+    operator.create_session(child).await.unwrap();
+    let session_id = SessionId::parse("gone").unwrap();
+    let gone = Session::fresh(
+        "agent:gone:desk".parse().unwrap(),
+        session_id,
+        Timestamp::from_millis(1),
+    );
+    let store = &served.registry.sessions().store;
+    store.create(&TenantId::default(), gone).await.unwrap();
+
+    let request = proto::ListSessionsRequest::default();
+    let page = operator.list_sessions(request).await.unwrap().into_inner();
+    let row = |key: &str| page.sessions.iter().find(|row| row.key == key).unwrap();
+    assert_eq!(
+        row("agent:writer:main").child_sessions,
+        ["agent:editor:subagent:1"]
+    );
+    assert_eq!((page.sessions.len(), page.faulty_rows), (3, 1));
+    let fault = row("agent:gone:desk").fault.as_deref().unwrap();
+    assert!(fault.contains("agent gone is not configured"), "{fault}");
+    served.end().await;
+}
+
 #[tokio::test]
 async fn refusals_carry_their_code_and_reason() {
     let served = Served::start().await;
@@ -223,6 +154,7 @@ async fn a_service_asks_for_others_and_records_what_runs_did() {
         action: proto::Action::Send.into(),
         targets: vec![target("main"), target("agent:writer:main")],
         scope: false,
+        channel: None,
     };
     let answer = service.authorize(question).await.unwrap().into_inner();
     let outcomes: Vec<_> = answer
@@ -260,6 +192,7 @@ async fn a_service_asks_for_others_and_records_what_runs_did() {
     };
     let request = proto::RecordActivityRequest {
         records: vec![record, gone],
+        ..Default::default()
     };
     service.record_activity(request).await.unwrap();
     let row = served
@@ -299,4 +232,55 @@ async fn what_was_answered_is_there_after_a_restart() {
         .unwrap();
     assert_eq!(found.by_key.len(), 1);
     registry.close().await;
+}
+
+fn label(key: &str, label: &str) -> proto::PatchSessionRequest {
+    proto::PatchSessionRequest {
+        target: get(key).target,
+        patch: Some(proto::SessionPatch {
+            label: Some(label.to_owned()),
+            ..Default::default()
+        }),
+        idempotency_key: Some("k".to_owned()),
+        ..Default::default()
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_patched_by_an_operator_and_its_life_is_changed_by_services_alone() {
+    let served = Served::start().await;
+    let mut operator = served.operator();
+    operator.create_session(create("main")).await.unwrap();
+    let request = label("main", "Desk");
+    let first = operator.patch_session(request.clone()).await.unwrap();
+    let again = operator.patch_session(request).await.unwrap();
+    assert_eq!(again.into_inner(), *first.get_ref());
+    let outcome = operator.patch_session(label("main", "Bench")).await;
+    assert_refused(outcome, Code::AlreadyExists, Reason::KeyReused);
+    let mut writer = served.client(Role::Agent, Some("agent:writer:main"));
+    let outcome = writer.patch_session(label("current", "Mine")).await;
+    assert_refused(outcome, Code::PermissionDenied, Reason::Role);
+
+    let row = first.into_inner().session.unwrap();
+    let reset = proto::CommitLifecycleRequest {
+        session_key: row.key,
+        change: proto::LifecycleChange::Reset.into(),
+        expected_session_id: row.session_id.clone(),
+        expected_work_epoch: row.work_epoch,
+        change_id: "c".to_owned(),
+        ..Default::default()
+    };
+    let outcome = operator.commit_lifecycle(reset.clone()).await;
+    assert_refused(outcome, Code::PermissionDenied, Reason::Role);
+    let mut service = served.client(Role::Service, None);
+    let after = service.commit_lifecycle(reset).await.unwrap().into_inner();
+    let after = after.session.unwrap();
+    assert_ne!(after.session_id, row.session_id);
+    assert_eq!(after.work_epoch, row.work_epoch + 1);
+    let overdue = service
+        .list_overdue_sessions(proto::ListOverdueSessionsRequest::default())
+        .await
+        .unwrap();
+    assert_eq!(overdue.into_inner().sessions, []);
+    served.end().await;
 }

@@ -4,6 +4,7 @@
 //! was answered with a run's identifier is done, whatever dies afterwards (D47).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use confab_flow::exchange::{ExchangeKind, Terms};
 use confab_model::channel::Route;
@@ -18,11 +19,16 @@ use confab_rpc::error::{Reason, RpcError};
 use confab_rpc::gate::{Admitted, Governed, caller_of};
 use confab_rpc::observe::trace_context;
 use confab_rpc::wire;
+use tokio::time::Instant;
 use tonic::Request;
 
 use crate::commands::{HumanMessage, Keyed, SendToSession, StartRun};
 use crate::context::Context;
-use crate::store::{KeyUse, NewFlow, OpenError, Opened, RunnerStore};
+use crate::lifecycle::{self, FENCE_PATIENCE};
+use crate::notices::WakeWatcher;
+use crate::store::{
+    FirstUse, KeyUse, NewFlow, OpenError, Opened, QueuedSession, RunnerStore, UsedKey,
+};
 
 const HOUR_MILLIS: i64 = 3_600_000;
 
@@ -76,12 +82,25 @@ pub enum Admission<C> {
 #[derive(Debug)]
 pub struct Acceptance<S> {
     context: Arc<Context<S>>,
+    fence_patience: Duration,
 }
 
 impl<S: RunnerStore> Acceptance<S> {
     /// Over the runner's context.
     pub const fn new(context: Arc<Context<S>>) -> Self {
-        Self { context }
+        Self {
+            context,
+            fence_patience: FENCE_PATIENCE,
+        }
+    }
+
+    /// The same without any patience.
+    #[cfg(test)]
+    pub(crate) const fn hasty(context: Arc<Context<S>>) -> Self {
+        Self {
+            context,
+            fence_patience: Duration::ZERO,
+        }
     }
 
     /// Parses a call and judges it, unless the caller made it before.
@@ -122,11 +141,12 @@ impl<S: RunnerStore> Acceptance<S> {
             .store
             .used_key(&caller.tenant, &owner, key, self.context.now());
         match used.await.map_err(RpcError::internal)? {
-            Some(used) if used.fingerprint == command.fingerprint() => Ok(Some(used.run_id)),
-            Some(_) => Err(refused(OpenError::KeyReused {
-                key: key.to_string(),
-            })),
             None => Ok(None),
+            Some(UsedKey {
+                fingerprint,
+                first: FirstUse::Run(run),
+            }) if fingerprint == command.fingerprint() => Ok(Some(run)),
+            Some(_) => Err(key_reused(key.as_str())),
         }
     }
 
@@ -147,6 +167,39 @@ impl<S: RunnerStore> Acceptance<S> {
                 });
             },
         };
+        let run_id = match self.open_human(&admitted).await {
+            Err(error) if error.reason == Reason::Stale => {
+                self.open_human(&self.judge_again(&admitted).await?).await?
+            },
+            first => first?,
+        };
+        Ok(Accepted {
+            tenant: admitted.caller().tenant.clone(),
+            run_id,
+        })
+    }
+
+    /// Judges a call once more that came too late: its session's lifecycle changes, or has changed,
+    /// since it was judged. Waits until that is over; whoever comes too late twice is told so.
+    ///
+    /// # Errors
+    /// When the gate refuses now.
+    ///
+    /// Source: B207, B224.
+    pub async fn judge_again<C: Governed + Clone>(
+        &self,
+        admitted: &Admitted<C>,
+    ) -> Result<Admitted<C>, RpcError> {
+        let caller = admitted.caller().clone();
+        let session = QueuedSession::new(&caller.tenant, &admitted.session()?.key);
+        tracing::debug!(session.key = %session.session_key, "judging a call again");
+        let deadline = Instant::now() + self.fence_patience;
+        lifecycle::until_open(&self.context, &session, deadline).await?;
+        let command = admitted.request().clone();
+        self.context.gate.admit_as(caller, command).await
+    }
+
+    async fn open_human(&self, admitted: &Admitted<HumanMessage>) -> Result<RunId, RpcError> {
         let target = admitted.session()?;
         let message = admitted.request();
         let provenance = Provenance {
@@ -172,11 +225,7 @@ impl<S: RunnerStore> Acceptance<S> {
             inbound_route: message.route.clone(),
             chain: self.new_chain(),
         };
-        let run_id = self.open(opening).await?;
-        Ok(Accepted {
-            tenant: admitted.caller().tenant.clone(),
-            run_id,
-        })
+        self.open(opening).await
     }
 
     /// Accepts a run that a backend starts. It waits its turn behind people.
@@ -193,6 +242,19 @@ impl<S: RunnerStore> Acceptance<S> {
                 });
             },
         };
+        let run_id = match self.open_run(&admitted).await {
+            Err(error) if error.reason == Reason::Stale => {
+                self.open_run(&self.judge_again(&admitted).await?).await?
+            },
+            first => first?,
+        };
+        Ok(Accepted {
+            tenant: admitted.caller().tenant.clone(),
+            run_id,
+        })
+    }
+
+    async fn open_run(&self, admitted: &Admitted<StartRun>) -> Result<RunId, RpcError> {
         let target = admitted.session()?;
         let start = admitted.request();
         let provenance = Provenance {
@@ -213,17 +275,14 @@ impl<S: RunnerStore> Acceptance<S> {
             inbound_route: None,
             chain: self.new_chain(),
         };
-        let run_id = self.open(opening).await?;
-        Ok(Accepted {
-            tenant: admitted.caller().tenant.clone(),
-            run_id,
-        })
+        self.open(opening).await
     }
 
     /// Accepts a message between sessions.
     ///
     /// # Errors
-    /// When the chain is too long, the key names another call, or a limit is reached.
+    /// When the chain is too long, the key names another call, a limit is reached, or the call came
+    /// too late and is to be judged again.
     pub async fn send(&self, admitted: &Admitted<SendToSession>) -> Result<RunId, RpcError> {
         let target = admitted.session()?;
         let send = admitted.request();
@@ -270,7 +329,43 @@ impl<S: RunnerStore> Acceptance<S> {
         self.open(opening).await
     }
 
+    /// Wakes a watcher for what happened in sessions that it watches, unless a run of its own will
+    /// show it; `None` then.
+    ///
+    /// # Errors
+    /// When a limit is reached or the store fails.
+    ///
+    /// Source: D57, reg:W21.
+    pub async fn notice(
+        &self,
+        admitted: &Admitted<WakeWatcher>,
+    ) -> Result<Option<Opened>, RpcError> {
+        let target = admitted.session()?;
+        let wake = admitted.request();
+        let channel = wire::session::channel(target).to_owned();
+        let new = self.new_flow(Opening {
+            caller: admitted.caller(),
+            target,
+            terms: Terms::notice(target.key.clone(), Some(channel)),
+            mode: DeliveryMode::None,
+            key: Some(wake.key.clone()),
+            fingerprint: wake.fingerprint.clone(),
+            urgent: false,
+            inbound_route: None,
+            chain: self.new_chain(),
+        });
+        let woken = self.context.store.wake(&wake.notice_id, new).await;
+        woken.map_err(refused)
+    }
+
     async fn open(&self, opening: Opening<'_>) -> Result<RunId, RpcError> {
+        let new = self.new_flow(opening);
+        match self.context.store.open_flow(new).await.map_err(refused)? {
+            Opened::Fresh(run) | Opened::Repeated(run) => Ok(run),
+        }
+    }
+
+    fn new_flow(&self, opening: Opening<'_>) -> NewFlow {
         let context = &self.context;
         let now = context.now();
         let key = opening.key.map(|key| KeyUse {
@@ -297,21 +392,20 @@ impl<S: RunnerStore> Acceptance<S> {
             delivery: DeliveryStatus::Pending,
             ended_at: None,
         };
-        let new = NewFlow {
+        NewFlow {
             tenant: opening.caller.tenant.clone(),
             key,
             flow,
             terms: opening.terms,
             session_id: opening.target.session_id.clone(),
+            model: opening.target.tuning.model.clone(),
+            work_epoch: opening.target.work_epoch,
             parent_run_id: opening.chain.parent,
             urgent: opening.urgent,
             queue_max: context.settings().runs.queue_per_session_max,
             run_id: RunId::from_uuid(context.ids.next()),
             inbound_route: opening.inbound_route,
             trace_parent: trace_context::keep(),
-        };
-        match context.store.open_flow(new).await.map_err(refused)? {
-            Opened::Fresh(run) | Opened::Repeated(run) => Ok(run),
         }
     }
 
@@ -404,13 +498,32 @@ fn is_kin(caller: &Caller, target: &Session) -> bool {
     caller.session().is_some() && caller.session() == target.spawned_by.as_ref()
 }
 
+/// The key names another call (D36).
+pub(crate) fn key_reused(key: &str) -> RpcError {
+    RpcError::new(
+        Reason::KeyReused,
+        format!(
+            "idempotency key {key:?} was used for a call with other content; repeat that call \
+             unchanged, or give a new key"
+        ),
+    )
+}
+
 fn refused(error: OpenError) -> RpcError {
     match error {
-        OpenError::KeyReused { key } => RpcError::new(
-            Reason::KeyReused,
+        OpenError::KeyReused { key } => key_reused(&key),
+        OpenError::Fenced { session_key } => RpcError::new(
+            Reason::Stale,
             format!(
-                "idempotency key {key:?} was used for a call with other content; repeat that \
-                 call unchanged, or give a new key"
+                "session {session_key} is about to be reset, archived, restored or deleted; try \
+                 again in a moment"
+            ),
+        ),
+        OpenError::Outdated { session_key } => RpcError::new(
+            Reason::Stale,
+            format!(
+                "session {session_key} was reset, archived, restored or deleted meanwhile; try \
+                 again"
             ),
         ),
         OpenError::QueueFull {
@@ -423,7 +536,7 @@ fn refused(error: OpenError) -> RpcError {
                  (confab.runs.queueMaxPerSession); try again when some have ended"
             ),
         )
-        .retry_after(std::time::Duration::from_secs(1)),
+        .retry_after(Duration::from_secs(1)),
         OpenError::Store(source) => RpcError::internal(source),
     }
 }

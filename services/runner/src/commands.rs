@@ -1,8 +1,10 @@
 //! What callers ask of the runner: requests parsed once, carried as proof from there on.
 
+mod lifecycle;
 mod read;
 mod talk;
 
+pub use lifecycle::{ChangeSession, SweepSessions};
 pub use read::{GetFlow, GetRun, ListDeliveries, ListFlows, ListRuns, WaitFlow, WaitRun};
 pub use talk::{HumanMessage, Keyed, SendToSession, StartRun};
 

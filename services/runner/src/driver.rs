@@ -73,14 +73,14 @@ impl CallLog {
     }
 }
 
-/// Names the model that answered, where the driver did not.
-fn by_model(mut outcome: Outcome, configured: Option<&str>) -> Outcome {
+/// Names the model that answered, where the driver did not: the one that was asked for.
+fn by_model(mut outcome: Outcome, asked_for: Option<&String>) -> Outcome {
     if let Outcome::Replied {
         model: model @ None,
         ..
     } = &mut outcome
     {
-        *model = configured.map(str::to_owned);
+        *model = asked_for.cloned();
     }
     outcome
 }
@@ -160,6 +160,8 @@ impl Drivers {
     pub async fn run<S: RunnerStore>(&self, store: &S, assignment: Assignment<'_>) -> Outcome {
         let settings = Arc::clone(&assignment.settings);
         let run = &assignment.stored.run;
+        // The session's own model goes before that of its agent.
+        let own_model = run.model.clone();
         let agents = &settings.agents;
         // The one session of scope `global` is the default agent's to answer.
         let agent_id = run
@@ -172,7 +174,7 @@ impl Drivers {
         match &agent.driver {
             Driver::Script(script) => {
                 let outcome = script::run(script, store, self.tools.clone(), assignment).await;
-                by_model(outcome, agent.model.as_deref())
+                by_model(outcome, own_model.as_ref().or(agent.model.as_ref()))
             },
             Driver::Worker | Driver::OpenAi(_) => unavailable(format!(
                 "agent {agent_id} has a driver of type {}, which this version does not run; give \

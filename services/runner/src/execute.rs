@@ -6,14 +6,13 @@
 //! answered when both are durable; then the session is free. At start, C2 and C3 of a run that got
 //! so far are done again: their keys make that harmless.
 
-use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use confab_model::id::SessionId;
 use confab_model::limits::MESSAGE_BYTES_MAX;
-use confab_model::run::{Outcome, RunError, RunState};
+use confab_model::run::{Outcome, Run, RunError, RunState, Step};
 use confab_model::session::Session;
 use confab_rpc::caller::Caller;
 use confab_rpc::error::{Reason, RpcError};
@@ -21,11 +20,11 @@ use confab_rpc::gate::{About, Action, Governed, Target};
 use confab_rpc::observe::trace_context;
 use futures::FutureExt as _;
 use serde_json::{Map, Value};
-use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::context::Context;
 use crate::driver::{Assignment, CallLog, Drivers};
+use crate::patience::{is_out_of_reach, patiently};
 use crate::scribe;
 use crate::store::{Claimed, RunResult, RunnerStore, StoredRun, ToolTrace, apply_outcome};
 use crate::tokens::{AtWork, LiveRun};
@@ -33,10 +32,6 @@ use crate::tokens::{AtWork, LiveRun};
 /// How long a run waits for a service that cannot be reached before it ends for that: longer than
 /// the restart of a service takes (D47).
 const PATIENCE: Duration = Duration::from_mins(1);
-/// The first pause before a service that cannot be reached is asked again.
-const PAUSE_MIN: Duration = Duration::from_millis(50);
-/// The longest such pause.
-const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// The pause before a session that could not be freed is freed again.
 const PAUSE_BEFORE_RELEASE: Duration = Duration::from_millis(500);
 
@@ -88,16 +83,11 @@ async fn work<S: RunnerStore>(context: &Context<S>, drivers: &Drivers, mut store
         },
     );
     let calls = CallLog::default();
-    let found = patiently(context, || find_session(context, &stored)).await;
-    let ended = match found {
-        Ok(session_id) => {
-            stored.run.session_id = Some(session_id);
-            run_agent(context, drivers, &stored, token.bearer(), &calls).await
-        },
-        Err(error) => Err(Obstacle {
-            class: "session_unavailable",
-            error,
-        }),
+    // Whatever hangs, a run that is aborted ends.
+    let ended = tokio::select! {
+        biased;
+        why = at_work.aborted() => Ok(cancelled(why)),
+        ended = attempt(context, drivers, &mut stored, token.bearer(), &calls) => ended,
     };
     let outcome = match ended {
         Ok(outcome) => outcome,
@@ -112,6 +102,48 @@ async fn work<S: RunnerStore>(context: &Context<S>, drivers: &Drivers, mut store
     end(context, stored, result, Some(at_work)).await;
 }
 
+/// Finds the session and lets its agent answer.
+async fn attempt<S: RunnerStore>(
+    context: &Context<S>,
+    drivers: &Drivers,
+    stored: &mut StoredRun,
+    token: &str,
+    calls: &CallLog,
+) -> Result<Outcome, Obstacle> {
+    if is_told_already(&stored.run) {
+        return Ok(nothing_to_say());
+    }
+    let found = patiently(&context.stop, PATIENCE, || find_session(context, stored)).await;
+    let found = found.map_err(|error| Obstacle {
+        class: "session_unavailable",
+        error,
+    })?;
+    stored.run.session_id = Some(found.session_id);
+    stored.run.model = found.model;
+    run_agent(context, drivers, stored, token, calls).await
+}
+
+/// Whether a wake's notices are part of a person's run that came first: then the agent need not be
+/// asked once more (D57).
+fn is_told_already(run: &Run) -> bool {
+    run.step == Step::Notice && run.notices.is_empty()
+}
+
+const fn nothing_to_say() -> Outcome {
+    Outcome::Replied {
+        text: String::new(),
+        model: None,
+        usage: None,
+    }
+}
+
+/// The session of a run.
+struct Found {
+    session_id: SessionId,
+    /// The session's own model, where it has one.
+    model: Option<String>,
+}
+
 /// What keeps a run from being carried out.
 struct Obstacle {
     class: &'static str,
@@ -124,55 +156,34 @@ impl Obstacle {
     }
 }
 
-/// Whether a service did not answer, which passes.
-fn is_out_of_reach(error: &RpcError) -> bool {
-    matches!(error.reason, Reason::Unavailable | Reason::Deadline)
-}
-
-/// Asks a service, and asks again while it cannot be reached: a moment without it must not cost a
-/// message that was accepted (D47). Ends early when the process stops.
-async fn patiently<S, T, F, C>(context: &Context<S>, call: C) -> Result<T, RpcError>
-where
-    F: Future<Output = Result<T, RpcError>>,
-    C: Fn() -> F,
-{
-    let deadline = Instant::now() + PATIENCE;
-    let mut pause = PAUSE_MIN;
-    loop {
-        match call().await {
-            Err(error) if is_out_of_reach(&error) && Instant::now() < deadline => {
-                tracing::debug!(%error, "a service cannot be reached; trying again");
-                tokio::select! {
-                    () = tokio::time::sleep(pause) => {},
-                    () = context.stop.cancelled() => return Err(error),
-                }
-                pause = pause.saturating_mul(2).min(PAUSE_MAX);
-            },
-            answer => return answer,
-        }
-    }
-}
-
-/// Finds the generation of the session that the run belongs to, where its flow did not know it.
+/// Finds the generation of the session that the run belongs to, where its flow did not know it, and
+/// the session's own model.
 ///
 /// A session that was archived meanwhile takes no turn (D74).
 async fn find_session<S: RunnerStore>(
     context: &Context<S>,
     stored: &StoredRun,
-) -> Result<SessionId, RpcError> {
+) -> Result<Found, RpcError> {
     if let Some(session_id) = &stored.run.session_id {
-        return Ok(session_id.clone());
+        return Ok(Found {
+            session_id: session_id.clone(),
+            model: stored.run.model.clone(),
+        });
     }
     let system = Caller::system("flows", stored.tenant.clone());
     let target = FlowRun(Target::key(&stored.run.session_key));
     let admitted = context.gate.admit_as(system, target).await?;
     let session: &Session = admitted.session()?;
+    let model = session.tuning.model.clone();
     let bound = context
         .store
-        .bind_session(&stored.run.id, &session.session_id)
+        .bind_session(&stored.run.id, &session.session_id, model.as_deref())
         .await;
     bound.map_err(RpcError::internal)?;
-    Ok(session.session_id.clone())
+    Ok(Found {
+        session_id: session.session_id.clone(),
+        model,
+    })
 }
 
 async fn run_agent<S: RunnerStore>(
@@ -193,9 +204,10 @@ async fn run_agent<S: RunnerStore>(
     let driven = AssertUnwindSafe(drivers.run(&context.store, assignment)).catch_unwind();
     // A reply to a message that is not there must not be claimed, so the agent need not go on
     // without one (B208).
-    let both = tokio::try_join!(patiently(context, || write_input(context, stored)), async {
-        Ok(tokio::time::timeout(limit, driven).await)
-    },);
+    let both = tokio::try_join!(
+        patiently(&context.stop, PATIENCE, || write_input(context, stored)),
+        async { Ok(tokio::time::timeout(limit, driven).await) },
+    );
     let ((), driven) = both.map_err(input_not_stored)?;
     Ok(match driven {
         Ok(Ok(outcome)) => outcome,
@@ -286,6 +298,17 @@ fn timed_out(limit: Duration) -> Outcome {
     }
 }
 
+fn cancelled(message: String) -> Outcome {
+    let error = RunError {
+        class: "cancelled".to_owned(),
+        message,
+    };
+    Outcome::Failed {
+        state: RunState::Cancelled,
+        error,
+    }
+}
+
 fn failed(class: &str, message: String) -> Outcome {
     let error = RunError {
         class: class.to_owned(),
@@ -366,6 +389,20 @@ pub async fn give_up<S: RunnerStore>(context: Arc<Context<S>>, stored: StoredRun
         stored.run.attempts
     );
     interrupt(context, stored, "interrupted", message).await;
+}
+
+/// Ends a run that waits in the queue, because its session is changed by force.
+pub(crate) async fn cancel<S: RunnerStore>(
+    context: &Context<S>,
+    stored: StoredRun,
+    message: String,
+) {
+    tracing::info!(run.id = %stored.run.id, message, "run cancelled");
+    let result = RunResult {
+        outcome: cancelled(message),
+        trace: Vec::new(),
+    };
+    end(context, stored, result, None).await;
 }
 
 /// Ends a run that is not at work.

@@ -33,7 +33,7 @@ use crate::store::sqlite::SqliteRunnerStore;
 use crate::tokens::LiveRuns;
 use crate::wait_graph::WaitGraph;
 use crate::wakeups::Wakeups;
-use crate::{outbox, queue, tidy};
+use crate::{notices, outbox, queue, tidy};
 
 /// The service's name: of its database, its lock and its log lines.
 pub const NAME: &str = "runner";
@@ -174,6 +174,11 @@ impl Runner {
         context
             .tasks
             .spawn(outbox::report_activity(Arc::clone(context)));
+        context.tasks.spawn(notices::receive(Arc::clone(context)));
+        context.tasks.spawn(notices::wake(Arc::clone(context)));
+        context
+            .tasks
+            .spawn(notices::acknowledge(Arc::clone(context)));
         Ok(())
     }
 

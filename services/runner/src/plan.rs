@@ -79,6 +79,7 @@ pub fn start(new: &NewFlow, cause: &Cause<'_>) -> Result<Plan, ApplyError> {
     for planned in &mut plan.runs {
         planned.run.id = new.run_id.clone();
         planned.run.session_id = Some(new.session_id.clone());
+        planned.run.model.clone_from(&new.model);
         planned.run.parent_run_id.clone_from(&new.parent_run_id);
         planned.priority = if new.urgent {
             Priority::Urgent
@@ -168,6 +169,7 @@ fn planned_run(flow: &Flow, order: RunOrder, cause: &Cause<'_>) -> PlannedRun {
         state: RunState::Queued,
         input: order.input,
         prompt: order.prompt,
+        notices: Vec::new(),
         provenance: order.provenance,
         reply: None,
         error: None,

@@ -10,6 +10,7 @@ use confab_store::StoreError;
 use crate::context::Context;
 use crate::driver::Drivers;
 use crate::execute;
+use crate::lifecycle;
 use crate::store::{Claimed, Lease, QueuedSession, RunnerStore};
 
 /// Most sessions that one claim looks at.
@@ -22,7 +23,8 @@ const SECOND_MILLIS: i64 = 1000;
 ///
 /// The process owns its database alone, so whatever is marked as running has no owner (D70): it is
 /// put back into the queue, since every driver here may repeat a run (D48). A run that has ended but
-/// holds its session still owes its reply to the transcript.
+/// holds its session still owes its reply to the transcript. A change of a session's life that was
+/// under way is undone, or gone through with.
 ///
 /// # Errors
 /// When the store fails.
@@ -48,6 +50,7 @@ pub async fn recover<S: RunnerStore>(context: &Arc<Context<S>>) -> Result<(), St
     }
     store.reset_attempts(context.now()).await?;
     store.forget_keys(context.now()).await?;
+    lifecycle::recover(context).await?;
     for session in store.queued_sessions().await? {
         context.wakeups.queue_changed(session);
     }

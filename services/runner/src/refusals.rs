@@ -11,6 +11,7 @@ pub const fn is_final(reason: Reason) -> bool {
         | Reason::RecordNotFound
         | Reason::SessionArchived
         | Reason::SessionExists
+        | Reason::Protected
         | Reason::SessionBusy
         | Reason::Ambiguous
         | Reason::ThreadTarget

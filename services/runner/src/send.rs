@@ -3,22 +3,30 @@
 //! The wait bounds the caller's patience and nothing else (D27): the flow has its own life.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use confab_model::id::RunId;
 use confab_model::key::SessionKey;
 use confab_model::run::RunState;
+use confab_proto::registry::v1::WatchTargetRequest;
 use confab_proto::runner::v1::SendStatus;
 use confab_rpc::caller::Caller;
 use confab_rpc::error::{Reason, RpcError};
+use confab_rpc::gate::Admitted;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::{Acceptance, Admission};
 use crate::commands::SendToSession;
 use crate::context::Context;
+use crate::patience::patiently;
 use crate::records::Sent;
 use crate::store::{RunnerStore, StoredRun};
 use crate::wait_graph::Waiting;
 use crate::waiting::{Waited, Waits};
+
+/// How long a sender waits for a registry that cannot be reached before it does not watch.
+const WATCH_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Sends messages between sessions.
 #[derive(Debug)]
@@ -46,11 +54,12 @@ impl<S: RunnerStore> Sends<S> {
     /// limit is reached; then nothing was stored.
     pub async fn send(&self, admission: Admission<SendToSession>) -> Result<Sent, RpcError> {
         match admission {
-            Admission::Fresh(admitted) => {
-                let (caller, send) = (admitted.caller(), admitted.request());
-                let _waiting = self.enter_wait(caller, send, &admitted.session()?.key)?;
-                let run_id = self.acceptance.send(&admitted).await?;
-                self.answer(caller, send, run_id).await
+            Admission::Fresh(admitted) => match self.send_admitted(&admitted).await {
+                Err(error) if error.reason == Reason::Stale => {
+                    let again = self.acceptance.judge_again(&admitted).await?;
+                    self.send_admitted(&again).await
+                },
+                sent => sent,
             },
             Admission::Repeated {
                 caller,
@@ -59,10 +68,19 @@ impl<S: RunnerStore> Sends<S> {
             } => {
                 let stored = self.context.store.run(&caller.tenant, &run_id).await;
                 let stored = stored.map_err(RpcError::internal)?.ok_or_else(lost)?;
-                let _waiting = self.enter_wait(&caller, &command, &stored.run.session_key)?;
-                self.answer(&caller, &command, run_id).await
+                let to = &stored.run.session_key;
+                let _waiting = self.enter_wait(&caller, &command, to)?;
+                self.answer(&caller, &command, to, run_id).await
             },
         }
+    }
+
+    async fn send_admitted(&self, admitted: &Admitted<SendToSession>) -> Result<Sent, RpcError> {
+        let (caller, send) = (admitted.caller(), admitted.request());
+        let to = &admitted.session()?.key;
+        let _waiting = self.enter_wait(caller, send, to)?;
+        let run_id = self.acceptance.send(admitted).await?;
+        self.answer(caller, send, to, run_id).await
     }
 
     /// Waits, and says what is known then.
@@ -70,6 +88,7 @@ impl<S: RunnerStore> Sends<S> {
         &self,
         caller: &Caller,
         send: &SendToSession,
+        to: &SessionKey,
         run_id: RunId,
     ) -> Result<Sent, RpcError> {
         // A run whose wait were cut short at a stop would end on a timeout that nobody asked for; cut
@@ -80,11 +99,12 @@ impl<S: RunnerStore> Sends<S> {
         } else {
             &self.context.stop
         };
-        let waited = self
-            .waits
-            .run(&caller.tenant, &run_id, send.timeout, stop)
-            .await?;
-        let Waited { record, timed_out } = waited.ok_or_else(lost)?;
+        // The watch begins with the send, so that nothing that happens during the wait is missed.
+        let (waited, watched) = tokio::join!(
+            self.waits.run(&caller.tenant, &run_id, send.timeout, stop),
+            self.watch(caller, send, to),
+        );
+        let Waited { record, timed_out } = waited?.ok_or_else(lost)?;
         let flow = self
             .context
             .store
@@ -108,9 +128,42 @@ impl<S: RunnerStore> Sends<S> {
             reply: answer.reply,
             error: answer.error,
             flow,
-            // Watching begins with state awareness, which this version does not have.
-            watched: send.watch.then_some(false),
+            watched,
         })
+    }
+
+    /// Lets the session that sends watch the one that received, where the caller asks for it;
+    /// whether it does is the registry's to say. The send stands whatever comes of this.
+    ///
+    /// Source: reg:W15.
+    async fn watch(&self, caller: &Caller, send: &SendToSession, to: &SessionKey) -> Option<bool> {
+        if !send.watch {
+            return None;
+        }
+        let Some(watcher) = caller.session().filter(|own| *own != to) else {
+            return Some(false);
+        };
+        let system = Caller::system("watches", caller.tenant.clone());
+        let request = WatchTargetRequest {
+            watcher_key: watcher.to_string(),
+            target_key: to.to_string(),
+        };
+        let asked = patiently(&self.context.stop, WATCH_PATIENCE, || async {
+            let mut registry = self.context.registry.on_behalf_of(&system);
+            let answer = registry.watch_target(request.clone()).await;
+            answer.map_err(|status| RpcError::from_status(&status))
+        });
+        match timeout(WATCH_PATIENCE, asked).await {
+            Ok(Ok(answer)) => Some(answer.into_inner().watched),
+            Ok(Err(error)) => {
+                tracing::warn!(session.key = %watcher, %error, "a watch was not registered");
+                Some(false)
+            },
+            Err(_elapsed) => {
+                tracing::warn!(session.key = %watcher, "the registry did not answer a watch");
+                Some(false)
+            },
+        }
     }
 
     /// Notes who waits for whom, and refuses what would never end (D34).

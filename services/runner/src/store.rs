@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 pub(crate) mod conformance;
+pub mod fences;
 pub mod records;
 pub mod sqlite;
 
@@ -20,9 +21,10 @@ use confab_model::run::{Outcome, Run, RunState};
 use confab_store::StoreError;
 use serde::{Deserialize, Serialize};
 
+pub use fences::{Fence, FenceError, Fenced, Lift, LiveWork, NewFence, Stage, Standing};
 pub use records::{
-    Activity, Claimed, FlowDetail, KeyUse, Lease, NewFlow, OpenError, Opened, QueuedSession,
-    RunResult, StoredRun, ToolTrace, UsedKey,
+    Activity, Claimed, FirstUse, FlowDetail, KeyUse, Lease, NewFlow, Notice, OpenError, Opened,
+    QueuedSession, RunResult, StoredRun, ToolTrace, Unwoken, UsedKey,
 };
 
 /// Where a list of runs, flows or deliveries goes on: the last row shown.
@@ -110,7 +112,8 @@ pub trait RunnerStore: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<UsedKey>, StoreError>> + Send;
 
     /// Gives each of these sessions its next queued run, where it has one and holds none: people's
-    /// messages first, then in order of acceptance (D50).
+    /// messages first, then in order of acceptance (D50). A run that begins for the first time takes
+    /// all notices that wait for its session; a repeated attempt keeps exactly its own (D57).
     fn claim(
         &self,
         sessions: Vec<QueuedSession>,
@@ -155,11 +158,13 @@ pub trait RunnerStore: Clone + Send + Sync + 'static {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<StoredRun>, StoreError>> + Send;
 
-    /// Notes which generation of its session a flow's own run found.
+    /// Notes which generation of its session a flow's own run found, and the session's own model;
+    /// what was noted first stands.
     fn bind_session(
         &self,
         run: &RunId,
         session_id: &SessionId,
+        model: Option<&str>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Lets a run hit the first of these script rules that is not used up, and remembers it: the
@@ -276,6 +281,70 @@ pub trait RunnerStore: Clone + Send + Sync + 'static {
 
     /// Forgets what the registry has been told, up to this place.
     fn forget_activity(&self, up_to: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Keeps a notice until a run takes it, in place of an older one that waits about the same
+    /// session. Of one that is known only the wording can be new, and only while it waits (D57).
+    fn keep_notice(&self, notice: Notice) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Watchers to be woken: they have a notice that wakes, and no queued run that will take it.
+    fn unwoken(&self, limit: u32) -> impl Future<Output = Result<Vec<Unwoken>, StoreError>> + Send;
+
+    /// Accepts the flow that wakes a watcher, like [`Self::open_flow`]; `None` where a run has the
+    /// notice by now or will take it.
+    fn wake(
+        &self,
+        notice_id: &str,
+        flow: NewFlow,
+    ) -> impl Future<Output = Result<Option<Opened>, OpenError>> + Send;
+
+    /// Leaves a notice to the watcher's next run, whatever starts it.
+    fn let_wait(&self, notice_id: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Notices that are part of a run and that the registry must still be told of, oldest first.
+    fn unacknowledged(
+        &self,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+
+    /// The registry has been told of these notices.
+    fn acknowledged(
+        &self,
+        notice_ids: Vec<String>,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Fences a session for a lifecycle change: from here on nothing of it is claimed or accepted.
+    /// Refused while another change is under way, after a change that the caller has not seen, and
+    /// while there is live work that the change must wait for.
+    fn fence(&self, fence: NewFence) -> impl Future<Output = Result<Fenced, FenceError>> + Send;
+
+    /// Notes that the registry is about to be asked to commit a change.
+    fn begin_commit(
+        &self,
+        session: &QueuedSession,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Lifts a fence. The session's epoch and the answer to a repeated call commit with it.
+    fn lift(
+        &self,
+        session: &QueuedSession,
+        lift: Lift,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Every fence.
+    fn fences(&self) -> impl Future<Output = Result<Vec<Fence>, StoreError>> + Send;
+
+    /// The fence of a session.
+    fn fence_of(
+        &self,
+        session: &QueuedSession,
+    ) -> impl Future<Output = Result<Option<Fence>, StoreError>> + Send;
+
+    /// A session's queued runs, and the one that holds it, ended or not.
+    fn live_runs(
+        &self,
+        session: &QueuedSession,
+    ) -> impl Future<Output = Result<Vec<StoredRun>, StoreError>> + Send;
 
     /// Forgets idempotency keys that are old enough.
     fn forget_keys(&self, now: Timestamp) -> impl Future<Output = Result<(), StoreError>> + Send;

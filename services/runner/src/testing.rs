@@ -4,6 +4,9 @@
 //! A [`World`] outlives the runner's process; a [`House`] is one life of it. A life ends the way a
 //! killed process does: its tasks are dropped wherever they stand, and nothing is closed.
 
+mod changes;
+mod lives;
+mod notices;
 mod registry;
 mod transcript;
 
@@ -35,8 +38,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
+use crate::context::Context;
+use crate::store::sqlite::SqliteRunnerStore;
+use crate::store::{QueuedSession, RunnerStore as _};
 use crate::{LiveRuns, NAME, Runner, RunnerOptions};
 
+pub(crate) use changes::{Asked, about, by_force};
+pub(crate) use lives::CommitFault;
+pub(crate) use notices::{line, notice};
 pub(crate) use registry::FakeRegistry;
 pub(crate) use transcript::{FakeTranscript, Fault};
 
@@ -273,6 +282,32 @@ impl House {
     /// Tidies up, as the runner does every minute.
     pub(crate) async fn tidy(&self) {
         crate::tidy::once(self.runner.context()).await.unwrap();
+    }
+
+    /// What the runner's parts work with.
+    pub(crate) fn context(&self) -> &Arc<Context<SqliteRunnerStore>> {
+        self.runner.context()
+    }
+
+    /// Until a session is fenced.
+    pub(crate) async fn until_fenced(&self, session: &str) {
+        let session = QueuedSession::new(&TenantId::default(), &key(session));
+        let store = &self.runner.context().store;
+        while store.fence_of(&session).await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Whether no session is fenced.
+    pub(crate) async fn is_open(&self) -> bool {
+        self.context().store.fences().await.unwrap().is_empty()
+    }
+
+    /// Until no session is fenced.
+    pub(crate) async fn until_open(&self) {
+        while !self.is_open().await {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Brings a person's message.

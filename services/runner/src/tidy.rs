@@ -1,4 +1,5 @@
-//! What is done now and then: what waited too long is given up, what is old enough is forgotten.
+//! What is done now and then: what waited too long is given up, what is old enough is forgotten,
+//! sessions whose time is over are swept.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use confab_store::StoreError;
 
 use crate::context::Context;
 use crate::execute;
+use crate::lifecycle::sweep::Sweeps;
 use crate::store::RunnerStore;
 
 /// How often.
@@ -17,6 +19,7 @@ const SECOND_MILLIS: i64 = 1000;
 
 /// Tidies up until the process stops.
 pub async fn serve<S: RunnerStore>(context: Arc<Context<S>>) {
+    let sweeps = Sweeps::new(Arc::clone(&context));
     loop {
         tokio::select! {
             () = context.stop.cancelled() => return,
@@ -25,6 +28,7 @@ pub async fn serve<S: RunnerStore>(context: Arc<Context<S>>) {
         if let Err(error) = once(&context).await {
             tracing::warn!(%error, "tidying up failed; trying again later");
         }
+        sweeps.maintain().await;
     }
 }
 

@@ -24,10 +24,13 @@ pub struct Wakeups {
 struct Shared {
     runs: Signals<RunId>,
     flows: Signals<FlowId>,
+    queues: Signals<QueuedSession>,
     queue: Notify,
     sessions: Mutex<Sessions>,
     deliveries: Notify,
     activity: Notify,
+    notices: Notify,
+    acknowledgements: Notify,
     /// Runs whose outcome is stored but whose reply is not in the transcript yet: for those who
     /// wait they have not ended. Counted, because an attempt that lost its lease can overlap the one
     /// that took its place.
@@ -59,8 +62,14 @@ impl Wakeups {
         self.shared.flows.subscribe(flow.clone())
     }
 
+    /// Watches a session: what runs in it, and whether it is fenced.
+    pub fn watch_session(&self, session: &QueuedSession) -> Watcher<QueuedSession> {
+        self.shared.queues.subscribe(session.clone())
+    }
+
     /// A session may have something to do.
     pub fn queue_changed(&self, session: QueuedSession) {
+        self.shared.queues.notify(&session);
         let mut sessions = lock(&self.shared.sessions);
         if sessions.listed.insert(session.clone()) {
             sessions.order.push_back(session);
@@ -106,6 +115,26 @@ impl Wakeups {
     /// The registry must be told something.
     pub fn activity_added(&self) {
         self.shared.activity.notify_one();
+    }
+
+    /// Waits until a watcher may have to be woken.
+    pub async fn notices(&self) {
+        self.shared.notices.notified().await;
+    }
+
+    /// A watcher may have to be woken.
+    pub fn notice_kept(&self) {
+        self.shared.notices.notify_one();
+    }
+
+    /// Waits until the registry must be told of notices that a run has.
+    pub async fn acknowledgements(&self) {
+        self.shared.acknowledgements.notified().await;
+    }
+
+    /// The registry must be told of notices that a run has.
+    pub fn notices_taken(&self) {
+        self.shared.acknowledgements.notify_one();
     }
 
     /// A run's outcome is about to be stored; it counts as ended when [`Self::run_finished`] says so.

@@ -8,7 +8,7 @@ use confab_model::clock::{ManualClock, Timestamp};
 use confab_model::id::{SessionId, TenantId};
 use confab_model::key::SessionKey;
 use confab_model::message::{Block, Message, NewMessage, Role};
-use confab_model::session::{Origin, Session};
+use confab_model::session::Session;
 use confab_proto::transcript::v1 as proto;
 use confab_rpc::caller::Caller;
 use confab_rpc::error::{Reason, RpcError};
@@ -169,23 +169,7 @@ pub(crate) fn session_id(key: &str) -> SessionId {
 }
 
 fn session(key: &str) -> Session {
-    Session {
-        key: SessionKey::parse(key).unwrap(),
-        session_id: session_id(key),
-        row_version: 1,
-        work_epoch: 0,
-        label: None,
-        spawned_by: None,
-        sandboxed: false,
-        chat_type: None,
-        origin: Origin::default(),
-        delivery_context: None,
-        archived_at: None,
-        pinned_at: None,
-        created_at: START,
-        updated_at: START,
-        last_run: None,
-    }
+    Session::fresh(SessionKey::parse(key).unwrap(), session_id(key), START)
 }
 
 pub(crate) fn said(key: &str, role: Role, text: &str) -> NewMessage {

@@ -10,7 +10,7 @@ use confab_model::clock::{ManualClock, Timestamp};
 use confab_model::id::{AgentId, SessionId};
 use confab_model::key::{KeyRules, Scope, SessionKey};
 use confab_model::message::{NewMessage, Role as Speaker};
-use confab_model::session::{Origin, Session};
+use confab_model::session::Session;
 use confab_proto::transcript::v1 as proto;
 use confab_proto::types::v1::SessionTarget;
 use confab_rpc::caller::Role;
@@ -64,23 +64,8 @@ impl Authority for OwnOnly {
 }
 
 fn session(key: SessionKey) -> Session {
-    Session {
-        session_id: SessionId::parse(format!("id of {key}")).unwrap(),
-        row_version: 1,
-        work_epoch: 0,
-        label: None,
-        spawned_by: None,
-        sandboxed: false,
-        chat_type: None,
-        origin: Origin::default(),
-        delivery_context: None,
-        archived_at: None,
-        pinned_at: None,
-        created_at: START,
-        updated_at: START,
-        last_run: None,
-        key,
-    }
+    let session_id = SessionId::parse(format!("id of {key}")).unwrap();
+    Session::fresh(key, session_id, START)
 }
 
 /// A transcript that is served until the test ends.

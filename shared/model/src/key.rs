@@ -315,6 +315,16 @@ impl SessionKey {
             .is_some_and(|(family, _)| family == shape::SUBAGENT)
     }
 
+    /// Whether sessions under such a key can have been spawned: those of subagents and of external
+    /// agent protocols.
+    ///
+    /// Source: reg:M5.
+    pub fn bears_lineage(&self) -> bool {
+        self.rest()
+            .split_once(':')
+            .is_some_and(|(family, _)| matches!(family, shape::SUBAGENT | shape::ACP))
+    }
+
     /// Whether it is the session of one single run of a scheduled job: `cron:<job>:run:<runId>`.
     ///
     /// Source: reg:K24.

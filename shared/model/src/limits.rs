@@ -8,6 +8,14 @@ pub const AGENT_ID_CHARS_MAX: usize = 64;
 pub const ID_BYTES_MAX: usize = 256;
 /// Longest label, in UTF-16 units (reg:M12).
 pub const LABEL_UNITS_MAX: usize = 512;
+/// Longest device, workspace or directory in a session's row, in bytes (reg:M5, reg:M21).
+pub const SESSION_TEXT_BYTES_MAX: usize = 4096;
+/// Longest name of a model in a session's row, in bytes (reg:M22).
+pub const MODEL_BYTES_MAX: usize = 256;
+/// Most names in an inherited list of tools (reg:M8).
+pub const INHERITED_TOOLS_MAX: usize = 100;
+/// Longest name of a tool, in bytes (reg:M8).
+pub const TOOL_NAME_BYTES_MAX: usize = 64;
 /// Longest message or task text, in bytes: leaves room for the envelope under the size cap.
 pub const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
 /// Longest field of a route (channel, to, accountId, threadId) and sender name, in bytes.

@@ -1,5 +1,7 @@
 //! Runs: one agent turn in one session, from queue to outcome.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
@@ -242,8 +244,11 @@ pub struct Run {
     pub state: RunState,
     /// The stored body, or the step's text (D62).
     pub input: String,
-    /// The whole text handed to the agent (D62).
+    /// The step's text for the agent; [`Self::whole_prompt`] is all that it is handed (D62).
     pub prompt: String,
+    /// What happened in watched sessions, a line each: part of the run from its first attempt on,
+    /// and empty before (D57).
+    pub notices: Vec<String>,
     /// Where the input came from; absent where the input is not stored as a message.
     pub provenance: Option<Provenance>,
     /// The final visible text.
@@ -275,6 +280,17 @@ pub struct Run {
 }
 
 impl Run {
+    /// All that the agent is handed: a line for each notice, a blank line, the step's text.
+    ///
+    /// Source: D57, D62.
+    pub fn whole_prompt(&self) -> Cow<'_, str> {
+        if self.notices.is_empty() {
+            Cow::Borrowed(&self.prompt)
+        } else {
+            Cow::Owned(format!("{}\n\n{}", self.notices.join("\n"), self.prompt))
+        }
+    }
+
     /// What happened to the message that started it (D29).
     pub fn message_state(&self) -> MessageState {
         if self
@@ -293,5 +309,46 @@ impl Run {
     /// Milliseconds from the first attempt to the end.
     pub fn runtime_millis(&self) -> Option<i64> {
         Some(self.ended_at?.millis_since(self.started_at?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_handed_the_notices_first_and_then_the_steps_text() {
+        // D57, D62
+        let id = "r".to_owned();
+        let mut run = Run {
+            id: RunId::parse(id.clone()).unwrap(),
+            session_key: SessionKey::global(),
+            session_id: None,
+            agent_id: AgentId::normalise("main"),
+            step: Step::Human,
+            turn: 0,
+            lane: Lane::Main,
+            state: RunState::Running,
+            input: "hello".to_owned(),
+            prompt: "hello\n\nthere".to_owned(),
+            notices: Vec::new(),
+            provenance: None,
+            reply: None,
+            error: None,
+            flow_id: FlowId::parse(id.clone()).unwrap(),
+            parent_run_id: None,
+            chain_id: ChainId::parse(id).unwrap(),
+            hop: 0,
+            attempts: 1,
+            ordinal: 1,
+            model: None,
+            usage: None,
+            created_at: Timestamp::default(),
+            started_at: None,
+            ended_at: None,
+        };
+        assert_eq!(run.whole_prompt(), "hello\n\nthere");
+        run.notices = vec!["one".to_owned(), "two".to_owned()];
+        assert_eq!(run.whole_prompt(), "one\ntwo\n\nhello\n\nthere");
     }
 }

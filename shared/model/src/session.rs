@@ -1,5 +1,9 @@
 //! Sessions: the rows of the registry.
 
+pub mod levels;
+mod lifecycle;
+pub mod patch;
+
 use serde::{Deserialize, Serialize};
 
 use crate::channel::{ChatType, Route};
@@ -8,13 +12,21 @@ use crate::id::{RunId, SessionId};
 use crate::key::SessionKey;
 use crate::limits::LABEL_UNITS_MAX;
 use crate::run::RunState;
+use levels::{
+    ElevatedLevel, ExecAsk, ExecHost, ExecSecurity, FastMode, GroupActivation, ReasoningLevel,
+    ResponseUsage, SpawnMode, SubagentControlScope, SubagentRole, ThinkingLevel, TraceLevel,
+    VerboseLevel,
+};
 
-/// A session's label: trimmed, not empty, at most [`LABEL_UNITS_MAX`] UTF-16 units, case kept.
+/// A session's label: trimmed, not empty, one line without control characters, at most
+/// [`LABEL_UNITS_MAX`] UTF-16 units, case kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Label(String);
 
-/// Why a text is no label. The texts are those of reg:M12.
+/// Why a text is no label.
+///
+/// Source: reg:M12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
     /// Nothing but blanks.
@@ -23,19 +35,24 @@ pub enum LabelError {
     /// Over the limit.
     #[error("invalid label: too long (max {LABEL_UNITS_MAX})")]
     TooLong,
+    /// A line break, an escape or the like.
+    #[error("invalid label: control characters are not allowed")]
+    ControlCharacter,
 }
 
 impl Label {
     /// Trims and checks `raw`.
     ///
     /// # Errors
-    /// When nothing is left, or too much.
+    /// When nothing is left, or too much, or more than a line of plain text.
     pub fn parse(raw: &str) -> Result<Self, LabelError> {
         let trimmed = raw.trim();
         if trimmed.is_empty() {
             Err(LabelError::Empty)
         } else if trimmed.encode_utf16().count() > LABEL_UNITS_MAX {
             Err(LabelError::TooLong)
+        } else if trimmed.contains(is_control) {
+            Err(LabelError::ControlCharacter)
         } else {
             Ok(Self(trimmed.to_owned()))
         }
@@ -61,6 +78,11 @@ impl From<Label> for String {
     }
 }
 
+/// Whether a character controls a terminal or breaks a line.
+fn is_control(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
 /// Where a session came from, as first seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
@@ -68,6 +90,8 @@ pub struct Origin {
     pub provider: Option<String>,
     /// The account of ours it spoke to.
     pub account_id: Option<String>,
+    /// The thread it spoke in.
+    pub thread_id: Option<String>,
 }
 
 /// What a rule or an override of the send policy does with a message.
@@ -117,6 +141,69 @@ pub struct LastRun {
     pub model: Option<String>,
     /// Tokens of the last call.
     pub total_tokens: Option<u64>,
+    /// Tokens the run read.
+    pub input_tokens: Option<u64>,
+    /// Tokens the run wrote.
+    pub output_tokens: Option<u64>,
+}
+
+/// What people set for one session, and what outranks the configuration there; absent: as
+/// configured.
+///
+/// Source: reg:M18, reg:M19, reg:M20, reg:M21, reg:M22, reg:M23.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tuning {
+    /// Its own model.
+    pub model: Option<String>,
+    /// How hard the model thinks.
+    pub thinking_level: Option<ThinkingLevel>,
+    /// How much of its work it tells.
+    pub verbose_level: Option<VerboseLevel>,
+    /// How much of its work it traces.
+    pub trace_level: Option<TraceLevel>,
+    /// Whether its reasoning is shown.
+    pub reasoning_level: Option<ReasoningLevel>,
+    /// How usage is reported with a reply.
+    pub response_usage: Option<ResponseUsage>,
+    /// Whether commands run with more rights than usual.
+    pub elevated_level: Option<ElevatedLevel>,
+    /// Whether speed goes before thoroughness.
+    pub fast_mode: Option<FastMode>,
+    /// Where commands run.
+    pub exec_host: Option<ExecHost>,
+    /// Which commands may run.
+    pub exec_security: Option<ExecSecurity>,
+    /// When a command needs a person's consent.
+    pub exec_ask: Option<ExecAsk>,
+    /// The device commands run on.
+    pub exec_node: Option<String>,
+    /// Whether messages may be sent; outranks the configured rules.
+    pub send_policy: Option<SendAction>,
+    /// When a group message reaches the agent.
+    pub group_activation: Option<GroupActivation>,
+}
+
+/// How a session was spawned, beside by whom.
+///
+/// Source: reg:M6, reg:M7, reg:M8, reg:V20.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spawn {
+    /// Spawns between it and a session that nobody spawned, from 0.
+    pub depth: Option<u32>,
+    /// What it was spawned for.
+    pub mode: Option<SpawnMode>,
+    /// Its part among spawned sessions.
+    pub role: Option<SubagentRole>,
+    /// What it may control.
+    pub control_scope: Option<SubagentControlScope>,
+    /// The workspace it was spawned with.
+    pub workspace_dir: Option<String>,
+    /// The working directory it was spawned with.
+    pub cwd: Option<String>,
+    /// Tools it inherits a permission for; empty: no narrowing.
+    pub inherited_tool_allow: Vec<String>,
+    /// Tools it inherits a refusal of.
+    pub inherited_tool_deny: Vec<String>,
 }
 
 /// A session's row.
@@ -153,29 +240,22 @@ pub struct Session {
     pub updated_at: Timestamp,
     /// What its last run did.
     pub last_run: Option<LastRun>,
-}
-
-impl Session {
-    /// A row as it is when its session is made: version 1, epoch 0, nothing told beyond the key.
-    pub fn fresh(key: SessionKey, session_id: SessionId, now: Timestamp) -> Self {
-        Self {
-            key,
-            session_id,
-            row_version: 1,
-            work_epoch: 0,
-            label: None,
-            spawned_by: None,
-            sandboxed: false,
-            chat_type: None,
-            origin: Origin::default(),
-            delivery_context: None,
-            archived_at: None,
-            pinned_at: None,
-            created_at: now,
-            updated_at: now,
-            last_run: None,
-        }
-    }
+    /// What people set for it.
+    pub tuning: Tuning,
+    /// How it was spawned.
+    pub spawn: Spawn,
+    /// The group people filed it under.
+    pub category: Option<String>,
+    /// Since when somebody's mark says that it is unread.
+    pub marked_unread_at: Option<Timestamp>,
+    /// When somebody last marked it read.
+    pub last_read_at: Option<Timestamp>,
+    /// When the present generation began.
+    pub session_started_at: Timestamp,
+    /// When a person last wrote to it.
+    pub last_interaction_at: Option<Timestamp>,
+    /// The sequence of its newest state event, 0 without any; filled in by whoever reads the row.
+    pub state_version: u64,
 }
 
 #[cfg(test)]
@@ -194,6 +274,29 @@ mod tests {
     fn a_blank_label_is_refused() {
         assert_eq!(Label::parse(" \t"), Err(LabelError::Empty));
         assert_eq!(LabelError::Empty.to_string(), "invalid label: empty");
+    }
+
+    #[test]
+    fn a_label_is_one_line_of_plain_text() {
+        for raw in [
+            "a\nb",
+            "a\r\nb",
+            "a\tb",
+            "\u{1b}[2J",
+            "a\u{0}",
+            "a\u{85}b",
+            "a\u{2028}b",
+        ] {
+            assert_eq!(
+                Label::parse(raw),
+                Err(LabelError::ControlCharacter),
+                "{raw:?}"
+            );
+        }
+        assert_eq!(
+            LabelError::ControlCharacter.to_string(),
+            "invalid label: control characters are not allowed"
+        );
     }
 
     #[test]

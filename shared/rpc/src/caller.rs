@@ -161,15 +161,16 @@ impl Caller {
     }
 
     /// The owner of an idempotency key: the session for agents, the token's subject for others,
-    /// empty in open mode.
+    /// empty in open mode. A part of a service owns its keys by a name that no token can have,
+    /// because it begins with a control character.
     ///
     /// Source: D36.
     pub fn idempotency_owner(&self) -> String {
         match &self.identity {
             Identity::Agent { session, .. } => session.to_string(),
+            Identity::System { component } => format!("\u{1}{component}"),
             Identity::Operator
             | Identity::Service
-            | Identity::System { .. }
             | Identity::Channel { .. }
             | Identity::Worker { .. } => self.subject.clone().unwrap_or_default(),
         }

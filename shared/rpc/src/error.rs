@@ -48,6 +48,9 @@ reasons! {
     SessionArchived => "SESSION_ARCHIVED", FailedPrecondition;
     /// The session exists with other fields than were asked for.
     SessionExists => "SESSION_EXISTS", FailedPrecondition;
+    /// The session cannot be changed so: a main session is neither archived nor deleted, and an open
+    /// one is not deleted where only an archived one was meant.
+    Protected => "SESSION_PROTECTED", FailedPrecondition;
     /// The session has live work.
     SessionBusy => "SESSION_BUSY", FailedPrecondition;
     /// The reference fits several sessions (D6).

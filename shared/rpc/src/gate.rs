@@ -180,6 +180,11 @@ pub trait Governed {
     fn action(&self) -> Action;
     /// To what.
     fn about(&self) -> About;
+    /// The outside channel the call itself names, which outranks the session's own where the send
+    /// policy is asked (reg:P6).
+    fn channel(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// How a list is narrowed, for the caller to know.
@@ -196,10 +201,20 @@ pub struct ScopeNote {
 pub enum Reach {
     /// All of the tenant.
     All,
-    /// Those of some agents.
-    Agents(Vec<AgentId>),
-    /// Those with some keys; at most 10,000.
-    Keys(Vec<SessionKey>),
+    /// Those of some agents, those with some keys, and one family: whatever is in any of them.
+    Among(Among),
+}
+
+/// Some sessions of a tenant; empty = none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Among {
+    /// All sessions of these agents.
+    pub agents: Vec<AgentId>,
+    /// The sessions with these keys; at most 10,000.
+    pub keys: Vec<SessionKey>,
+    /// This session and every one descended from it (D9). Only the registry follows spawns: a scope
+    /// that leaves it names the family by its keys.
+    pub family: Option<SessionKey>,
 }
 
 /// Which sessions a caller may see, and how that narrows a list.
@@ -221,6 +236,8 @@ pub struct Question {
     /// About what: [`About::One`] and [`About::Many`] ask for decisions, [`About::Scope`] for a
     /// scope, [`About::Nothing`] is never asked.
     pub about: About,
+    /// The outside channel that the call itself names.
+    pub channel: Option<String>,
 }
 
 /// The authority's answer.
@@ -365,6 +382,37 @@ impl<A: Authority> Gate<A> {
         self.admit_as(caller, parsed).await
     }
 
+    /// Parses a request, admits it and carries it out. Where the session changed between the
+    /// decision and the write, both are done once more: the caller decided by what it wrote, not by
+    /// what was stored.
+    ///
+    /// # Errors
+    /// When the request is malformed, the target refused, or the use case fails; with
+    /// [`Reason::Stale`] when the session changed twice.
+    ///
+    /// Source: B207; ARCHITECTURE.md, The gate.
+    pub async fn carry_out<P, R, T, F>(
+        &self,
+        request: tonic::Request<P>,
+        parse: impl FnOnce(P) -> Result<R, RpcError>,
+        use_case: impl Fn(Admitted<R>) -> F,
+    ) -> Result<T, RpcError>
+    where
+        R: Governed + Clone,
+        F: Future<Output = Result<T, RpcError>>,
+    {
+        let caller = caller_of(&request)?;
+        let parsed = parse(request.into_inner())?;
+        let first = self.admit_as(caller.clone(), parsed.clone()).await?;
+        match use_case(first).await {
+            Err(error) if error.reason == Reason::Stale => {
+                tracing::debug!(%error, "the session changed meanwhile; judging the call again");
+                use_case(self.admit_as(caller, parsed).await?).await
+            },
+            done => done,
+        }
+    }
+
     /// Admits a parsed request of a known caller.
     ///
     /// # Errors
@@ -374,9 +422,13 @@ impl<A: Authority> Gate<A> {
         caller: Caller,
         request: R,
     ) -> Result<Admitted<R>, RpcError> {
-        let subject = self
-            .subject(&caller, request.action(), request.about())
-            .await?;
+        let question = Question {
+            caller: caller.clone(),
+            action: request.action(),
+            about: request.about(),
+            channel: request.channel().map(str::to_owned),
+        };
+        let subject = self.subject(question).await?;
         Ok(Admitted {
             request,
             caller,
@@ -406,10 +458,15 @@ impl<A: Authority> Gate<A> {
             return Err(missing());
         };
         let own = owned.requester.is_some() && owned.requester.as_ref() == caller.session();
-        if !own {
-            let about = About::One(Target::key(&owned.session));
-            let asked = self.subject(&caller, Action::Record, about).await;
-            asked.map_err(|refusal| {
+        // A record outlives its session, and whoever sees everything may read it then too.
+        if !own && !caller.sees_everything() {
+            let question = Question {
+                caller: caller.clone(),
+                action: Action::Record,
+                about: About::One(Target::key(&owned.session)),
+                channel: None,
+            };
+            self.subject(question).await.map_err(|refusal| {
                 if refusal.reason.hides() {
                     missing()
                 } else {
@@ -427,21 +484,11 @@ impl<A: Authority> Gate<A> {
         ))
     }
 
-    async fn subject(
-        &self,
-        caller: &Caller,
-        action: Action,
-        about: About,
-    ) -> Result<Subject, RpcError> {
-        if about == About::Nothing {
+    async fn subject(&self, question: Question) -> Result<Subject, RpcError> {
+        if question.about == About::Nothing {
             return Ok(Subject::Nothing);
         }
-        let one = matches!(about, About::One(_));
-        let question = Question {
-            caller: caller.clone(),
-            action,
-            about,
-        };
+        let one = matches!(question.about, About::One(_));
         let mut answer = self.authority.authorize(question).await?;
         if let Some(scope) = answer.scope {
             Ok(Subject::Scope(scope))

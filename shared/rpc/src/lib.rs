@@ -3,7 +3,7 @@
 //! - who calls: [`caller`], [`identity`], [`roles`], [`layer`];
 //! - whether they may: [`gate`];
 //! - what goes wrong: [`error`];
-//! - how records travel: [`wire`];
+//! - how records travel: [`wire`], and how calls are compared: [`fingerprint`];
 //! - how calls are made, served and observed: [`clients`], [`serve`], [`observe`];
 //! - how a server process lives: [`launch`].
 //!
@@ -12,6 +12,7 @@
 pub mod caller;
 pub mod clients;
 pub mod error;
+pub mod fingerprint;
 pub mod gate;
 pub mod identity;
 pub mod launch;

@@ -59,6 +59,10 @@ pub const TABLE: &[(&str, Row)] = &[
         Row::Also(&[Role::Agent]),
     ),
     (
+        "confab.registry.v1.RegistryService/GetToolPolicy",
+        Row::Also(&[Role::Agent]),
+    ),
+    (
         "confab.registry.v1.RegistryService/WatchSessions",
         Row::Operators,
     ),
@@ -84,6 +88,10 @@ pub const TABLE: &[(&str, Row)] = &[
     ),
     (
         "confab.registry.v1.RegistryService/AckNotices",
+        Row::Services,
+    ),
+    (
+        "confab.registry.v1.RegistryService/ListOverdueSessions",
         Row::Services,
     ),
     (
@@ -177,6 +185,10 @@ pub const TABLE: &[(&str, Row)] = &[
     ),
     (
         "confab.runner.v1.RunnerService/DeleteSession",
+        Row::Operators,
+    ),
+    (
+        "confab.runner.v1.RunnerService/SweepSessions",
         Row::Operators,
     ),
     (

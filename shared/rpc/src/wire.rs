@@ -13,6 +13,7 @@ pub mod json;
 pub mod limits;
 pub mod message;
 pub mod numbers;
+pub mod patch;
 pub mod route;
 pub mod run;
 pub mod session;

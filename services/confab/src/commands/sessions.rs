@@ -84,6 +84,7 @@ async fn create(
         spawned_by: args.spawned_by,
         sandboxed: args.sandboxed.then_some(true),
         idempotency_key: None,
+        spawn_mode: None,
     };
     let answered = answer(services.registry().create_session(request).await)?;
     let made = present(answered.session, "the session")?;

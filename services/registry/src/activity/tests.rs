@@ -4,30 +4,21 @@ use confab_model::channel::Route;
 use confab_model::clock::Timestamp;
 use confab_model::id::{RunId, SessionId, TenantId};
 use confab_model::run::RunState;
-use confab_model::session::{Origin, Session};
+use confab_model::session::Session;
+use confab_proto::registry::v1::ActivityRecord;
+use confab_rpc::wire;
+use confab_rpc::wire::enums::Numbered as _;
 
 use super::Activity;
 use crate::store::Row;
-use crate::testing::{START, key, route};
+use crate::testing::{DEFAULTS, House, START, key, route};
 
 fn fresh() -> Row {
-    Row::new(Session {
-        key: key("agent:writer:main"),
-        session_id: SessionId::parse("s-1").unwrap(),
-        row_version: 1,
-        work_epoch: 0,
-        label: None,
-        spawned_by: None,
-        sandboxed: false,
-        chat_type: None,
-        origin: Origin::default(),
-        delivery_context: None,
-        archived_at: None,
-        pinned_at: None,
-        created_at: START,
-        updated_at: START,
-        last_run: None,
-    })
+    Row::new(Session::fresh(
+        key("agent:writer:main"),
+        SessionId::parse("s-1").unwrap(),
+        START,
+    ))
 }
 
 fn at(millis: i64) -> Timestamp {
@@ -45,12 +36,16 @@ fn seen(run: &str, state: RunState, began: i64, seen: i64) -> Activity {
         ended_at: state.is_ended().then(|| at(seen)),
         model: Some("m".to_owned()),
         total_tokens: Some(7),
+        input_tokens: Some(4),
+        output_tokens: Some(3),
+        person: false,
         inbound_route: None,
     }
 }
 
 fn routed(run: &str, millis: i64, route: Route) -> Activity {
     Activity {
+        person: true,
         inbound_route: Some(route),
         ..seen(run, RunState::Queued, 0, millis)
     }
@@ -146,4 +141,50 @@ fn a_route_replaces_the_stored_one_whole() {
         Some("discord"),
         "as first seen"
     );
+}
+
+#[test]
+fn only_a_person_of_the_present_generation_moves_the_last_interaction_x13() {
+    let mut row = fresh();
+    row.take(&seen("r1", RunState::Running, 2, 2));
+    assert_eq!(row.session.last_interaction_at, None);
+    row.take(&routed("r1", 5, route("a")));
+    row.take(&routed("r2", 3, route("a")));
+    row.take(&seen("r2", RunState::Succeeded, 4, 9));
+    assert_eq!(row.session.last_interaction_at, Some(at(5)));
+
+    let next = SessionId::parse("s-2").unwrap();
+    row.session = row.session.next_generation(next, at(20));
+    row.take(&routed("r3", 19, route("a")));
+    assert_eq!(row.session.last_interaction_at, None);
+    row.take(&routed("r4", 20, route("a")));
+    assert_eq!(row.session.last_interaction_at, Some(at(20)));
+}
+
+#[tokio::test]
+async fn all_that_the_runner_tells_of_a_run_stands_in_the_row() {
+    let house = House::with(DEFAULTS).await;
+    house.made("agent:writer:main").await;
+    let record = ActivityRecord {
+        tenant: "default".to_owned(),
+        session_key: "agent:writer:main".to_owned(),
+        run_id: "r".to_owned(),
+        state: RunState::Succeeded.number(),
+        occurred_at: Some(wire::time::to_proto(at(5))),
+        started_at: Some(wire::time::to_proto(at(2))),
+        ended_at: Some(wire::time::to_proto(at(5))),
+        model: Some("m".to_owned()),
+        total_tokens: Some(10),
+        inbound_route: Some(wire::route::to_proto(&route("a"))),
+        person: true,
+        input_tokens: Some(7),
+        output_tokens: Some(3),
+    };
+    house.told(record).await;
+    let row = house.row("agent:writer:main").await.unwrap();
+    let run = row.last_run.unwrap();
+    let tokens = (run.input_tokens, run.output_tokens, run.total_tokens);
+    assert_eq!(tokens, (Some(7), Some(3), Some(10)));
+    assert_eq!(row.last_interaction_at, Some(at(5)));
+    assert_eq!(row.delivery_context, Some(route("a")));
 }

@@ -7,6 +7,8 @@ use confab_policy::visibility::Requester;
 use confab_rpc::caller::{Caller, Identity};
 use confab_rpc::error::{Reason, RpcError};
 
+use super::standing::Standing;
+
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asking {
@@ -15,16 +17,23 @@ pub(super) enum Asking {
     /// A channel adapter, which brings people's messages and follows the runs they start.
     Channel,
     /// A session's agent.
-    Session {
-        /// The session.
-        key: SessionKey,
-        /// Whether its agent runs in a sandbox.
-        sandboxed: bool,
-        /// Whether it has a row, or is a main session that gets one on its first use (D51).
-        known: bool,
-        /// The sessions descended from it, where its visibility follows spawns.
-        descendants: BTreeSet<SessionKey>,
-    },
+    Session(AskingSession),
+}
+
+/// A session's agent that asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AskingSession {
+    /// The session.
+    pub(super) key: SessionKey,
+    /// Whether its agent runs in a sandbox.
+    pub(super) sandboxed: bool,
+    /// Whether it has a row, or is a main session that gets one on its first use (D51).
+    pub(super) known: bool,
+    /// Those of the sessions that were found that descend from it, where its visibility follows
+    /// spawns.
+    pub(super) descendants: BTreeSet<SessionKey>,
+    /// What its tools depend on.
+    pub(super) standing: Standing,
 }
 
 impl Asking {
@@ -51,9 +60,9 @@ impl Asking {
     pub(super) const fn requester(&self) -> Requester<'_> {
         match self {
             Self::Owner | Self::Channel => Requester::Operator,
-            Self::Session { key, sandboxed, .. } => Requester::Session {
-                key,
-                sandboxed: *sandboxed,
+            Self::Session(session) => Requester::Session {
+                key: &session.key,
+                sandboxed: session.sandboxed,
             },
         }
     }
@@ -62,7 +71,7 @@ impl Asking {
     pub(super) fn is_ancestor_of(&self, target: &SessionKey) -> bool {
         match self {
             Self::Owner | Self::Channel => false,
-            Self::Session { descendants, .. } => descendants.contains(target),
+            Self::Session(session) => session.descendants.contains(target),
         }
     }
 }

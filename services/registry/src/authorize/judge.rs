@@ -2,6 +2,7 @@
 
 use confab_model::key::{KeyRules, SessionKey};
 use confab_model::session::{Label, Session};
+use confab_policy::send_policy::{self, Facts, SendPolicy};
 use confab_policy::visibility::{self, Access, Decision, VisibilityRules};
 use confab_rpc::error::{Reason, RpcError, Violation};
 use confab_rpc::gate::Action;
@@ -24,7 +25,11 @@ pub(super) enum Verdict {
 pub(super) struct Judge<'a> {
     pub(super) rules: &'a KeyRules,
     pub(super) visibility: &'a VisibilityRules,
+    /// Rules that forbid messages; absent = everything is allowed.
+    pub(super) send_policy: Option<&'a SendPolicy>,
     pub(super) action: Action,
+    /// The outside channel that the call itself names.
+    pub(super) channel: Option<&'a str>,
     pub(super) asking: &'a Asking,
     pub(super) found: &'a Found,
 }
@@ -52,9 +57,9 @@ impl Judge<'_> {
     /// caller's (D51). A channel adapter brings messages and follows runs, and does nothing else.
     fn refuse_strangers(&self) -> Result<(), RpcError> {
         match self.asking {
-            Asking::Session {
-                key, known: false, ..
-            } if is_mutating(self.action) => Err(not_found(key.as_str())),
+            Asking::Session(session) if !session.known && is_mutating(self.action) => {
+                Err(not_found(session.key.as_str()))
+            },
             Asking::Channel if !matches!(self.action, Action::HumanMessage | Action::Record) => {
                 Err(RpcError::new(
                     Reason::Role,
@@ -62,7 +67,7 @@ impl Judge<'_> {
                      nothing else",
                 ))
             },
-            Asking::Owner | Asking::Channel | Asking::Session { .. } => Ok(()),
+            Asking::Owner | Asking::Channel | Asking::Session(_) => Ok(()),
         }
     }
 
@@ -127,16 +132,9 @@ impl Judge<'_> {
 
     /// The sessions with this label within the caller's reach.
     fn labelled(&self, meaning: &Meaning, label: &Label) -> Vec<&Session> {
-        let all = self
-            .found
-            .by_label
-            .get(label.as_str())
-            .map_or(&[][..], Vec::as_slice);
-        let wanted = meaning.agent_id.as_ref();
-        all.iter()
-            .filter(|row| wanted.is_none() || row.key.agent_id().as_ref() == wanted)
-            .filter(|row| self.reaches(&row.key))
-            .collect()
+        let mut labelled = labelled(self.found, meaning, label);
+        labelled.retain(|row| self.reaches(&row.key));
+        labelled
     }
 
     /// A label beside a key must name the same session (D7, B011).
@@ -165,14 +163,31 @@ impl Judge<'_> {
         ))
     }
 
-    /// What every session that was found must still pass.
+    /// What every session that was found, or that is to be made, must still pass.
     fn accept(&self, verdict: Verdict) -> Result<Verdict, RpcError> {
-        if let Verdict::Session(session) = &verdict {
-            self.refuse_thread(&session.key)?;
-            self.refuse_unconfigured(&session.key)?;
-            refuse_archived(self.action, session)?;
+        match &verdict {
+            Verdict::Session(session) => {
+                self.refuse_thread(&session.key)?;
+                self.refuse_unconfigured(&session.key)?;
+                refuse_archived(self.action, session)?;
+                self.refuse_sending(&session.key, Some(session))?;
+            },
+            Verdict::Create(key) => self.refuse_sending(key, None)?,
         }
         Ok(verdict)
+    }
+
+    /// Source: D16, D17, D18.
+    fn refuse_sending(&self, key: &SessionKey, row: Option<&Session>) -> Result<(), RpcError> {
+        if !is_subject_to_send_policy(self.action, self.send_policy) {
+            return Ok(());
+        }
+        let decision = send_policy::decide(self.send_policy, &facts(key, row, self.channel));
+        if decision.is_allowed() {
+            return Ok(());
+        }
+        tracing::debug!(session.key = %key, reason = decision.reason(), "the send policy refuses");
+        Err(RpcError::new(Reason::SendPolicy, send_policy::REFUSAL))
     }
 
     fn reaches(&self, target: &SessionKey) -> bool {
@@ -225,7 +240,7 @@ impl Judge<'_> {
     ///
     /// Source: D5, B010.
     fn first_use(&self, given: &KeyMeaning) -> Result<Verdict, RpcError> {
-        let key = given.creatable().filter(|key| self.creates(key));
+        let key = given.creatable().filter(|key| creates(self.action, key));
         let Some(key) = key else {
             return Err(not_found(given.given()));
         };
@@ -242,22 +257,68 @@ impl Judge<'_> {
         }
         Ok(Verdict::Create(key.clone()))
     }
+}
 
-    fn creates(&self, key: &SessionKey) -> bool {
-        match self.action {
-            Action::HumanMessage => true,
-            Action::Send | Action::StartRun | Action::FlowRun => key.is_main(),
-            Action::Read
-            | Action::History
-            | Action::Status
-            | Action::List
-            | Action::Create
-            | Action::Patch
-            | Action::Lifecycle
-            | Action::Record
-            | Action::Append
-            | Action::Deliver => false,
-        }
+/// Whether an action makes the session it is the first use of.
+///
+/// Source: D5.
+pub(super) fn creates(action: Action, key: &SessionKey) -> bool {
+    match action {
+        Action::HumanMessage => true,
+        Action::Send | Action::StartRun | Action::FlowRun => key.is_main(),
+        Action::Read
+        | Action::History
+        | Action::Status
+        | Action::List
+        | Action::Create
+        | Action::Patch
+        | Action::Lifecycle
+        | Action::Record
+        | Action::Append
+        | Action::Deliver => false,
+    }
+}
+
+/// What the send policy asks of a session, or of a key without one.
+///
+/// Source: reg:P6, reg:P8.
+pub(super) fn facts<'a>(
+    key: &'a SessionKey,
+    row: Option<&'a Session>,
+    channel: Option<&'a str>,
+) -> Facts<'a> {
+    let route = row.and_then(|row| row.delivery_context.as_ref());
+    Facts {
+        key,
+        session_override: row.and_then(|row| row.tuning.send_policy),
+        channel: None,
+        last_channel: route.map(|route| route.channel.as_str()),
+        chat_type: row.and_then(|row| row.chat_type),
+        call_channel: channel,
+    }
+}
+
+/// Whether the send policy is asked for an action: for messages into a session unless it is about
+/// deliveries only, and for everything that leaves. A flow's own turns are free (D74). A session's
+/// own override is asked even where no rules are configured.
+///
+/// Source: D17, D74, reg:P2.
+pub(super) fn is_subject_to_send_policy(action: Action, policy: Option<&SendPolicy>) -> bool {
+    match action {
+        Action::HumanMessage | Action::StartRun | Action::Send => {
+            policy.is_none_or(|policy| policy.applies_to.covers_messages())
+        },
+        Action::Deliver => true,
+        Action::Read
+        | Action::History
+        | Action::Status
+        | Action::List
+        | Action::Create
+        | Action::Patch
+        | Action::Lifecycle
+        | Action::Record
+        | Action::Append
+        | Action::FlowRun => false,
     }
 }
 
@@ -280,7 +341,8 @@ pub(super) fn refuse_archived(action: Action, session: &Session) -> Result<(), R
     Ok(())
 }
 
-const fn is_mutating(action: Action) -> bool {
+/// Whether an action changes anything.
+pub(super) const fn is_mutating(action: Action) -> bool {
     match action {
         Action::Read | Action::History | Action::Status | Action::List | Action::Record => false,
         Action::Send
@@ -296,7 +358,7 @@ const fn is_mutating(action: Action) -> bool {
 }
 
 /// The policy knows four sorts of access.
-const fn access(action: Action) -> Access {
+pub(super) const fn access(action: Action) -> Access {
     match action {
         Action::History => Access::History,
         Action::List => Access::List,
@@ -312,15 +374,23 @@ const fn access(action: Action) -> Access {
     }
 }
 
-fn not_found(given: &str) -> RpcError {
+pub(super) fn not_found(given: &str) -> RpcError {
     RpcError::new(
         Reason::SessionNotFound,
         format!("No session found: {given}"),
     )
 }
 
+/// The sessions with this label, whoever may see them.
+pub(super) fn labelled<'a>(found: &'a Found, meaning: &Meaning, label: &Label) -> Vec<&'a Session> {
+    let wanted = meaning.agent_id.as_ref();
+    let all = found.by_label.get(label.as_str()).into_iter().flatten();
+    all.filter(|row| wanted.is_none() || row.key.agent_id().as_ref() == wanted)
+        .collect()
+}
+
 /// Names the candidates that the caller may see, and no other (D6).
-fn ambiguous(label: &Label, candidates: &[&Session]) -> RpcError {
+pub(super) fn ambiguous(label: &Label, candidates: &[&Session]) -> RpcError {
     let keys: Vec<&str> = candidates.iter().map(|row| row.key.as_str()).collect();
     let text = format!(
         "Multiple sessions found with label: {} ({}): give sessionKey, or agentId beside the label",

@@ -1,5 +1,7 @@
 //! Decisions, over a real store.
 
+mod policies;
+
 use confab_model::id::{AgentId, SessionId, TenantId};
 use confab_model::session::Session;
 use confab_proto::registry::v1::CreateSessionRequest;
@@ -355,6 +357,8 @@ fn judged(house: &House, found: &Found, action: Action, given: &str) -> Option<S
     let judge = Judge {
         rules: &rules,
         visibility: &settings.visibility,
+        send_policy: None,
+        channel: None,
         action,
         asking: &Asking::Owner,
         found,
@@ -440,22 +444,22 @@ async fn descendants_are_within_reach_and_ancestors_are_not() {
     house.made("agent:writer:main").await;
     let child = CreateSessionRequest {
         spawned_by: Some("agent:writer:main".to_owned()),
-        ..named("agent:editor:subagent:1")
+        ..named("agent:editor:work:1")
     };
     house.create(child).await.unwrap();
     let grandchild = CreateSessionRequest {
-        spawned_by: Some("agent:editor:subagent:1".to_owned()),
-        ..named("agent:editor:subagent:2")
+        spawned_by: Some("agent:editor:work:1".to_owned()),
+        ..named("agent:editor:work:2")
     };
     house.create(grandchild).await.unwrap();
     let read = |from: &str, to: &str| house.decide(agent(from), Action::History, by_key(to));
     assert!(
-        read("agent:writer:main", "agent:editor:subagent:2")
+        read("agent:writer:main", "agent:editor:work:2")
             .await
             .is_ok()
     );
     assert_refused(
-        read("agent:editor:subagent:1", "agent:writer:main").await,
+        read("agent:editor:work:1", "agent:writer:main").await,
         Reason::Visibility,
         "Session history visibility is restricted.",
     );
@@ -475,6 +479,7 @@ async fn many_targets_have_a_decision_each_in_their_order() {
         caller: agent("agent:writer:main"),
         action: Action::Read,
         about,
+        channel: None,
     };
     let answer = house.sessions.authorize(question).await.unwrap();
     let reasons: Vec<Option<Reason>> = answer
@@ -503,6 +508,7 @@ async fn a_thousand_targets_are_decided_and_one_more_is_too_many() {
             caller: operator(),
             action: Action::Read,
             about,
+            channel: None,
         })
     };
     assert_eq!(ask(1_000).await.unwrap().decisions.len(), 1_000);

@@ -1,10 +1,12 @@
 //! Making sessions.
 
-use confab_proto::registry::v1::CreateSessionRequest;
+use confab_model::key::SessionKey;
+use confab_proto::registry::v1::registry_service_server::RegistryService as _;
+use confab_proto::registry::v1::{CreateSessionRequest, LifecycleChange};
 use confab_proto::types::v1 as types;
 use confab_rpc::error::Reason;
 
-use crate::testing::{DEFAULTS, House, START, named};
+use crate::testing::{DEFAULTS, House, START, answered, asked, change_of, named, operator};
 
 #[tokio::test]
 async fn a_session_is_made_once_and_answered_unchanged_ever_after() {
@@ -44,6 +46,53 @@ async fn main_is_the_default_agents_main_session() {
 }
 
 #[tokio::test]
+async fn a_named_call_meets_its_first_answer_and_no_other_call_has_the_name_d36() {
+    let house = House::with(DEFAULTS).await;
+    let named_call = |key: &str, label: &str| CreateSessionRequest {
+        label: Some(label.to_owned()),
+        idempotency_key: Some("k".to_owned()),
+        ..named(key)
+    };
+    let call = async |request| {
+        let answer = house.api.create_session(asked(operator(), request)).await;
+        answered(answer)
+    };
+    let first = call(named_call("agent:writer:desk", "Desk")).await.unwrap();
+    assert!(first.created);
+
+    for other in [
+        named_call("agent:writer:desk", "Bench"),
+        named_call("agent:writer:bench", "Desk"),
+    ] {
+        let refused = call(other).await.unwrap_err();
+        assert_eq!(refused.reason, Reason::KeyReused);
+    }
+    assert_eq!(house.keys().await, ["agent:writer:desk"]);
+
+    let row = house.row("agent:writer:desk").await.unwrap();
+    let gone = change_of(&row, LifecycleChange::Delete, "c");
+    house.commit(gone).await.unwrap();
+    let again = call(named_call("agent:writer:desk", "Desk")).await.unwrap();
+    assert_eq!(again, first);
+    assert_eq!(house.keys().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_spawning_session_is_stored_by_its_one_name_d4() {
+    let house = House::with(DEFAULTS).await;
+    house.made("main").await;
+    // No agent is called main, so its main session is the default agent's (reg:K15).
+    let child = CreateSessionRequest {
+        spawned_by: Some("agent:main:main".to_owned()),
+        ..named("agent:writer:subagent:1")
+    };
+    let made = house.create(child.clone()).await.unwrap().session;
+    let spawner = made.spawned_by.as_ref().map(SessionKey::as_str);
+    assert_eq!(spawner, Some("agent:writer:main"));
+    assert!(!house.create(child).await.unwrap().created);
+}
+
+#[tokio::test]
 async fn equal_fields_are_no_conflict_and_others_name_what_differs() {
     let house = House::with(DEFAULTS).await;
     let whole = CreateSessionRequest {
@@ -66,6 +115,12 @@ async fn equal_fields_are_no_conflict_and_others_name_what_differs() {
         "{refused}"
     );
     assert!(refused.message.contains("leave that out"), "{refused}");
+    assert!(
+        refused
+            .message
+            .contains("`confab sessions patch agent:writer:desk`"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -185,4 +240,74 @@ async fn the_configuration_says_which_new_sessions_are_sandboxed() {
         ..named("agent:off:y")
     };
     assert!(house.create(asked).await.unwrap().session.sandboxed);
+}
+
+#[tokio::test]
+async fn a_child_stores_its_depth_and_what_it_was_spawned_for() {
+    let house = House::with(DEFAULTS).await;
+    house.made("agent:writer:main").await;
+    let child = |text: &str, by: &str, mode: Option<&str>| CreateSessionRequest {
+        spawned_by: Some(by.to_owned()),
+        spawn_mode: mode.map(str::to_owned),
+        ..named(text)
+    };
+    // reg:V20: the parent's depth counts, not the key's segments.
+    for (text, by, mode, depth) in [
+        (
+            "agent:writer:subagent:1",
+            "agent:writer:main",
+            Some(" RUN "),
+            Some(1),
+        ),
+        (
+            "agent:editor:subagent:2",
+            "agent:writer:subagent:1",
+            Some("session"),
+            Some(2),
+        ),
+        (
+            "agent:editor:acp:3",
+            "agent:editor:subagent:2",
+            None,
+            Some(3),
+        ),
+        ("agent:editor:desk", "agent:editor:subagent:2", None, None),
+    ] {
+        let made = house.create(child(text, by, mode)).await.unwrap().session;
+        let word = mode.map(|word| word.trim().to_lowercase());
+        assert_eq!(
+            made.spawn.mode.map(|mode| mode.as_str().to_owned()),
+            word,
+            "{text}"
+        );
+        assert_eq!(made.spawn.depth, depth, "{text}");
+        assert_eq!(made.session_started_at, START, "{text}");
+    }
+    let other = child(
+        "agent:writer:subagent:1",
+        "agent:writer:main",
+        Some("session"),
+    );
+    let refused = house.create(other).await.unwrap_err();
+    assert!(refused.message.contains("another spawnMode"), "{refused}");
+}
+
+#[tokio::test]
+async fn what_a_session_was_spawned_for_is_a_word_and_goes_with_its_spawner() {
+    let house = House::with(DEFAULTS).await;
+    let request = CreateSessionRequest {
+        spawn_mode: Some("task".to_owned()),
+        ..named("agent:writer:subagent:1")
+    };
+    let refused = house.create(request).await.unwrap_err();
+    let told: Vec<&str> = refused
+        .violations
+        .iter()
+        .map(|one| one.description.as_str())
+        .collect();
+    assert!(
+        told[0].starts_with("spawnMode is given without spawnedBy"),
+        "{refused}"
+    );
+    assert_eq!(told[1], "invalid spawnMode (use \"run\"|\"session\")");
 }

@@ -1,15 +1,22 @@
 //! Listing sessions.
 
+use confab_model::clock::Clock as _;
+use confab_model::id::{SessionId, TenantId};
 use confab_model::key::SessionKind;
+use confab_model::session::Session;
 use confab_proto::registry::v1::{CreateSessionRequest, ListSessionsRequest};
 use confab_rpc::error::{Reason, RpcError};
 use confab_rpc::wire::enums::Numbered as _;
 
 use crate::list::SessionPage;
-use crate::testing::{DEFAULTS, House, OPEN_HOUSE, agent, named, operator};
+use crate::store::RegistryStore as _;
+use crate::testing::{DEFAULTS, House, OPEN_HOUSE, agent, key, named, operator};
 
 fn keys(page: &SessionPage) -> Vec<&str> {
-    page.sessions.iter().map(|row| row.key.as_str()).collect()
+    page.sessions
+        .iter()
+        .map(|row| row.session.key.as_str())
+        .collect()
 }
 
 async fn listed(house: &House, request: ListSessionsRequest) -> Vec<String> {
@@ -238,7 +245,11 @@ async fn what_is_hidden_counts_for_no_limit_and_no_further_page() {
 
 #[tokio::test]
 async fn a_tree_holds_descendants_of_any_depth_and_agent() {
-    let house = house_with(DEFAULTS, &["agent:writer:main", "agent:writer:other"]).await;
+    let config = r#"{ agents: {
+        list: [{ id: "writer", default: true }, { id: "editor" }],
+        defaults: { subagents: { maxSpawnDepth: 3 } },
+    } }"#;
+    let house = house_with(config, &["agent:writer:main", "agent:writer:other"]).await;
     for (child, parent) in [
         ("agent:writer:subagent:1", "agent:writer:main"),
         ("agent:editor:subagent:2", "agent:writer:subagent:1"),
@@ -338,4 +349,81 @@ async fn bad_fields_are_told_together_with_what_is_allowed() {
         ["kinds[0]", "limit", "activeMinutes", "agentId", "pageToken"]
     );
     assert!(refused.message.contains("SESSION_KIND_MAIN"), "{refused}");
+}
+
+/// Source: D53.
+#[tokio::test]
+async fn descendants_of_other_agents_are_shown_though_agents_are_closed_to_each_other() {
+    for access in [
+        "",
+        r#", agentToAgent: { enabled: true, allow: ["writer"] }"#,
+    ] {
+        let config = format!(
+            r#"{{
+                agents: {{ list: [{{ id: "writer", default: true }}, {{ id: "editor" }}] }},
+                tools: {{ sessions: {{ visibility: "all" }}{access} }},
+            }}"#
+        );
+        let house = house_with(&config, &["agent:writer:main", "agent:editor:desk"]).await;
+        let request = CreateSessionRequest {
+            spawned_by: Some("agent:writer:main".to_owned()),
+            ..named("agent:editor:subagent:1")
+        };
+        house.create(request).await.unwrap();
+        let page = house.list(agent("agent:writer:main"), all()).await.unwrap();
+        assert_eq!(
+            keys(&page),
+            ["agent:editor:subagent:1", "agent:writer:main"]
+        );
+        let parent = &page.sessions[1];
+        assert_eq!(parent.children.len(), 1, "{access}");
+    }
+}
+
+/// Source: B136.
+#[tokio::test]
+async fn a_session_of_an_agent_that_is_configured_no_longer_is_marked_and_counted() {
+    let house = house_with(DEFAULTS, &["agent:writer:a", "agent:editor:b"]).await;
+    let gone = Session::fresh(
+        key("agent:gone:c"),
+        SessionId::parse("c").unwrap(),
+        house.clock.now(),
+    );
+    house
+        .sessions
+        .store
+        .create(&TenantId::default(), gone)
+        .await
+        .unwrap();
+    let page = house.list(operator(), all()).await.unwrap();
+    assert_eq!(
+        keys(&page),
+        ["agent:gone:c", "agent:editor:b", "agent:writer:a"]
+    );
+    assert_eq!(page.faulty, 1);
+    let fault = page.sessions[0].fault.as_deref().unwrap();
+    assert_eq!(
+        fault,
+        "its agent gone is not configured: add it to agents.list, or delete the session"
+    );
+    assert_eq!(page.sessions[1].fault, None);
+}
+
+/// Source: B128.
+#[tokio::test]
+async fn a_limit_counts_what_passes_the_filters() {
+    let house = House::with(DEFAULTS).await;
+    for number in 0..5 {
+        house.made(&format!("agent:writer:desk {number}")).await;
+    }
+    house.clock.advance_millis(60_000);
+    for number in 0..20 {
+        house.made(&format!("agent:writer:cron:{number}")).await;
+    }
+    let request = ListSessionsRequest {
+        kinds: vec![SessionKind::Other.number()],
+        limit: Some(5),
+        ..all()
+    };
+    assert_eq!(listed(&house, request).await.len(), 5);
 }

@@ -1,13 +1,18 @@
 //! What every store of the registry must do; run on each kind of database.
 
+mod awareness;
+mod changing;
+mod listing;
+
 use confab_model::clock::Timestamp;
 use confab_model::id::{AgentId, RunId, SessionId, TenantId};
+use confab_model::key::SessionKey;
 use confab_model::run::RunState;
 use confab_model::session::{Label, Origin, Session};
-use confab_rpc::gate::Reach;
+use confab_rpc::gate::{Among, Reach};
 
 use crate::activity::Activity;
-use crate::store::{Creation, Filter, Lookup, Position, RegistryStore};
+use crate::store::{Batch, Creation, Filter, Lookup, Recorded, RegistryStore};
 use crate::testing::{START, key, route};
 
 /// Runs every case on a store of its own, made by `$open`, which answers with the store and with
@@ -30,37 +35,66 @@ macro_rules! suite {
             a_list_goes_on_behind_a_position,
             archived_rows_have_a_list_of_their_own,
             a_reach_narrows_a_list,
+            a_list_is_what_its_filters_and_every_two_of_them_say,
+            a_walk_shows_what_does_not_move_exactly_once,
+            a_row_names_the_open_children_within_reach_of_the_list,
+            a_search_looks_through_names_and_models_whatever_the_case,
+            a_session_in_several_parts_of_a_reach_is_listed_once,
             descendants_are_found_over_any_number_of_spawns,
             agents_are_told_once_each,
             records_move_their_rows_and_unknown_sessions_come_back,
+            an_event_gets_the_next_sequence_and_raises_the_version,
+            an_event_is_recorded_beside_what_runs_did,
+            a_page_of_events_says_what_is_missing,
+            a_watcher_begins_where_the_target_stands,
+            a_notice_is_owed_until_it_is_acknowledged,
+            a_goal_that_changes_is_told_to_the_parent,
+            changes_tell_each_session_once_as_it_is,
+            a_patch_is_applied_to_the_row_that_is_stored,
+            a_taken_label_is_not_given_twice,
+            a_callers_name_for_a_call_is_kept_with_the_effect,
+            a_lifecycle_change_is_committed_once,
+            rows_are_found_in_the_order_in_which_their_time_runs_out,
         );
     };
 }
 
+pub(crate) use awareness::{
+    a_goal_that_changes_is_told_to_the_parent, a_notice_is_owed_until_it_is_acknowledged,
+    a_page_of_events_says_what_is_missing, a_watcher_begins_where_the_target_stands,
+    an_event_gets_the_next_sequence_and_raises_the_version,
+    an_event_is_recorded_beside_what_runs_did, changes_tell_each_session_once_as_it_is,
+};
+pub(crate) use changing::{
+    a_callers_name_for_a_call_is_kept_with_the_effect, a_lifecycle_change_is_committed_once,
+    a_patch_is_applied_to_the_row_that_is_stored, a_taken_label_is_not_given_twice,
+    rows_are_found_in_the_order_in_which_their_time_runs_out,
+};
+pub(crate) use listing::{
+    a_list_is_what_its_filters_and_every_two_of_them_say,
+    a_row_names_the_open_children_within_reach_of_the_list,
+    a_search_looks_through_names_and_models_whatever_the_case,
+    a_session_in_several_parts_of_a_reach_is_listed_once,
+    a_walk_shows_what_does_not_move_exactly_once,
+};
 pub(crate) use suite;
 
 fn tenant() -> TenantId {
     TenantId::default()
 }
 
-fn session(text: &str) -> Session {
-    Session {
-        key: key(text),
-        session_id: SessionId::parse(format!("id of {text}")).unwrap(),
-        row_version: 1,
-        work_epoch: 0,
-        label: None,
-        spawned_by: None,
-        sandboxed: false,
-        chat_type: None,
-        origin: Origin::default(),
-        delivery_context: None,
-        archived_at: None,
-        pinned_at: None,
-        created_at: START,
-        updated_at: START,
-        last_run: None,
+/// What runs did, and nothing else.
+fn runs(activities: Vec<Activity>) -> Batch {
+    Batch {
+        activities,
+        events: Vec::new(),
+        now: START,
     }
+}
+
+fn session(text: &str) -> Session {
+    let session_id = SessionId::parse(format!("id of {text}")).unwrap();
+    Session::fresh(key(text), session_id, START)
 }
 
 fn labelled(text: &str, label: &str) -> Session {
@@ -94,7 +128,9 @@ async fn put(store: &impl RegistryStore, session: Session) -> Session {
 
 async fn listed(store: &impl RegistryStore, filter: &Filter) -> Vec<String> {
     let rows = store.list(&tenant(), filter, None, 100).await.unwrap();
-    rows.into_iter().map(|row| row.key.to_string()).collect()
+    rows.into_iter()
+        .map(|row| row.session.key.clone())
+        .collect()
 }
 
 async fn by_key(store: &impl RegistryStore, text: &str) -> Option<Session> {
@@ -118,9 +154,12 @@ pub(crate) async fn a_row_comes_back_as_it_was_written(store: impl RegistryStore
         origin: Origin {
             provider: Some("discord".to_owned()),
             account_id: Some("x".to_owned()),
+            thread_id: Some("7".to_owned()),
         },
         delivery_context: Some(route("42")),
         pinned_at: Some(START.plus_millis(1)),
+        // The spawn is the first event of all.
+        state_version: 1,
         ..session("agent:a:whole")
     };
     put(&store, whole.clone()).await;
@@ -240,8 +279,8 @@ pub(crate) async fn a_list_goes_on_behind_a_position(store: impl RegistryStore) 
             .await
             .unwrap();
         let Some(row) = rows.first() else { break };
-        seen.push(row.key.to_string());
-        after = Some(Position::of(row));
+        seen.push(row.session.key.clone());
+        after = Some(row.position());
     }
     assert_eq!(seen, expected);
 }
@@ -278,18 +317,28 @@ pub(crate) async fn a_reach_narrows_a_list(store: impl RegistryStore) {
     for text in ["agent:a:1", "agent:b:1", "agent:c:1", "global"] {
         put(&store, session(text)).await;
     }
-    let agents =
-        |ids: &[&str]| Reach::Agents(ids.iter().map(|id| AgentId::normalise(id)).collect());
+    let agents = |ids: &[&str]| {
+        Reach::Among(Among {
+            agents: ids.iter().map(|id| AgentId::normalise(id)).collect(),
+            ..Among::default()
+        })
+    };
+    let keys = |keys: Vec<SessionKey>| {
+        Reach::Among(Among {
+            keys,
+            ..Among::default()
+        })
+    };
     for (reach, expected) in [
         (Reach::All, vec!["agent:c:1", "agent:b:1", "agent:a:1"]),
         (agents(&["b"]), vec!["agent:b:1"]),
         (agents(&["b", "a"]), vec!["agent:b:1", "agent:a:1"]),
         (agents(&[]), vec![]),
         (
-            Reach::Keys(vec![key("agent:c:1"), key("agent:x:1")]),
+            keys(vec![key("agent:c:1"), key("agent:x:1")]),
             vec!["agent:c:1"],
         ),
-        (Reach::Keys(Vec::new()), vec![]),
+        (keys(Vec::new()), vec![]),
     ] {
         assert_eq!(
             listed(
@@ -368,6 +417,9 @@ pub(crate) async fn records_move_their_rows_and_unknown_sessions_come_back(
         ended_at: None,
         model: None,
         total_tokens: None,
+        input_tokens: None,
+        output_tokens: None,
+        person: false,
         inbound_route: Some(route("42")),
     };
     let records = vec![
@@ -375,7 +427,7 @@ pub(crate) async fn records_move_their_rows_and_unknown_sessions_come_back(
         activity("agent:a:0", 6),
         activity("agent:a:1", 3),
     ];
-    let unknown = store.record(records.clone()).await.unwrap();
+    let unknown = store.record(runs(records.clone())).await.unwrap().unknown;
     assert_eq!(unknown, [activity("agent:a:0", 6)]);
     let row = by_key(&store, "agent:a:1").await.unwrap();
     assert_eq!((row.updated_at, row.row_version), (START.plus_millis(5), 2));
@@ -383,7 +435,8 @@ pub(crate) async fn records_move_their_rows_and_unknown_sessions_come_back(
     assert_eq!(row.last_run.as_ref().unwrap().state, RunState::Running);
     assert_eq!(listed(&store, &all()).await, ["agent:a:1", "agent:a:2"]);
 
-    store.record(records).await.unwrap();
+    store.record(runs(records)).await.unwrap();
     assert_eq!(by_key(&store, "agent:a:1").await.unwrap(), row);
-    assert_eq!(store.record(Vec::new()).await.unwrap(), []);
+    let nothing = store.record(runs(Vec::new())).await.unwrap();
+    assert_eq!(nothing, Recorded::default());
 }

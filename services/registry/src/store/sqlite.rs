@@ -1,9 +1,12 @@
 //! The registry's store in an SQLite file.
 
+mod awareness;
+mod change;
 mod list;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +18,40 @@ use confab_store::sqlite::{Database, Migration};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Row as _, Sqlite};
 
-use self::rows::{read_row, read_session};
+use self::list::statement::Query;
+use self::rows::{or_pass_over, read_session, read_to_rewrite};
 use crate::activity::Activity;
-use crate::store::{Creation, Filter, Found, Lookup, Position, RegistryStore, Row};
+use crate::create::child_depth;
+use crate::store::{
+    Batch, Creation, Filter, Found, Listed, Lookup, Position, Recorded, RegistryStore, Retention,
+    Row,
+};
 
 /// The steps of the registry's schema.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    description: "sessions",
-    sql: include_str!("../../migrations/0001_sessions.sql"),
-}];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        description: "sessions",
+        sql: include_str!("../../migrations/0001_sessions.sql"),
+    },
+    Migration {
+        version: 2,
+        description: "listing",
+        sql: include_str!("../../migrations/0002_listing.sql"),
+    },
+    Migration {
+        version: 3,
+        description: "awareness",
+        sql: include_str!("../../migrations/0003_awareness.sql"),
+    },
+    Migration {
+        version: 4,
+        description: "changes",
+        sql: include_str!("../../migrations/0004_changes.sql"),
+    },
+];
 
-const BY_KEY: &str = "SELECT packed FROM sessions WHERE tenant = $1 AND key = $2";
+const BY_KEY: &str = "SELECT packed, state_version FROM sessions WHERE tenant = $1 AND key = $2";
 
 const LABEL_HOLDER: &str =
     "SELECT key FROM sessions WHERE tenant = $1 AND label = $2 AND agent_id = $3";
@@ -45,26 +70,54 @@ const AGENTS: &str = "
     )
     SELECT agent_id FROM agents WHERE agent_id IS NOT NULL";
 
-/// `UNION` and not `UNION ALL`: a ring of spawns, however it came about, ends the walk.
+/// Walks over the sessions that spawned, and then takes what they spawned. `UNION` and not
+/// `UNION ALL`: a ring of spawns, however it came about, ends the walk.
 const DESCENDANTS: &str = "
-    WITH RECURSIVE family (key) AS (
+    WITH RECURSIVE parents (key) AS (
         SELECT $2
         UNION
-        SELECT sessions.key FROM family
-        JOIN sessions ON sessions.tenant = $1 AND sessions.spawned_by = family.key
+        SELECT member.key FROM parents
+        CROSS JOIN sessions AS member INDEXED BY sessions_spawning
+            ON member.tenant = $1 AND member.spawned_by = parents.key AND member.spawner = 1
     )
-    SELECT key FROM family WHERE key <> $2 LIMIT $3";
+    SELECT child.key FROM parents
+    CROSS JOIN sessions AS child INDEXED BY sessions_by_spawner
+        ON child.tenant = $1 AND child.spawned_by = parents.key
+    WHERE child.key <> $2 LIMIT $3";
+
+/// Walks from the candidates up: as many steps as there are spawns above them, however many sessions
+/// the ancestor has spawned. `UNION` ends a ring of spawns.
+const DESCENDING: &str = "
+    WITH RECURSIVE above (candidate, key) AS (
+        SELECT value, value FROM json_each($3)
+        UNION
+        SELECT above.candidate, sessions.spawned_by FROM above
+        JOIN sessions ON sessions.tenant = $1 AND sessions.key = above.key
+        WHERE above.key <> $2 AND sessions.spawned_by IS NOT NULL
+    )
+    SELECT DISTINCT candidate FROM above WHERE key = $2 AND candidate <> $2";
 
 /// The registry's store in an SQLite file; clones share it.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     database: Database,
+    retention: Retention,
 }
 
 impl SqliteStore {
     /// The store in `database`, which was opened with [`MIGRATIONS`].
-    pub const fn new(database: Database) -> Self {
-        Self { database }
+    pub fn new(database: Database) -> Self {
+        Self {
+            database,
+            retention: Retention::default(),
+        }
+    }
+
+    /// The same store with other bounds on what it keeps.
+    #[must_use]
+    pub const fn keeping(mut self, retention: Retention) -> Self {
+        self.retention = retention;
+        self
     }
 
     async fn rows_by_key(
@@ -75,14 +128,16 @@ impl SqliteStore {
         if keys.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut query = QueryBuilder::new("SELECT packed FROM sessions WHERE tenant = ");
+        let mut query =
+            QueryBuilder::new("SELECT key, packed, state_version FROM sessions WHERE tenant = ");
         query.push_bind(tenant.as_str()).push(" AND key IN ");
         push_list(&mut query, keys.iter().map(SessionKey::as_str));
         let rows = query.build().fetch_all(self.database.reader()).await?;
-        let sessions = rows.iter().map(read_session);
-        sessions
-            .map(|session| session.map(|session| (session.key.clone(), session)))
-            .collect()
+        Ok(rows
+            .iter()
+            .filter_map(|row| or_pass_over(row, read_session(row)))
+            .map(|session| (session.key.clone(), session))
+            .collect())
     }
 
     async fn rows_by_session_id(
@@ -94,15 +149,19 @@ impl SqliteStore {
             return Ok(BTreeMap::new());
         }
         let mut query = QueryBuilder::new(
-            "SELECT session_ids.session_id, packed FROM session_ids JOIN sessions USING (tenant, key) \
-             WHERE session_ids.tenant = ",
+            "SELECT session_ids.session_id, key, packed, state_version \
+             FROM session_ids JOIN sessions USING (tenant, key) \
+             WHERE session_ids.retired_at IS NULL AND session_ids.tenant = ",
         );
         query
             .push_bind(tenant.as_str())
             .push(" AND session_ids.session_id IN ");
         push_list(&mut query, session_ids.iter().map(String::as_str));
         let rows = query.build().fetch_all(self.database.reader()).await?;
-        rows.iter().map(read_generation).collect()
+        Ok(rows
+            .iter()
+            .filter_map(|row| or_pass_over(row, read_generation(row)))
+            .collect())
     }
 
     async fn rows_by_label(
@@ -114,16 +173,19 @@ impl SqliteStore {
             return Ok(BTreeMap::new());
         }
         let mut query = QueryBuilder::new(
-            "SELECT label, packed FROM sessions WHERE archived_at IS NULL AND tenant = ",
+            "SELECT label, key, packed, state_version FROM sessions WHERE archived_at IS NULL AND tenant = ",
         );
         query.push_bind(tenant.as_str()).push(" AND label IN ");
         push_list(&mut query, lookup.labels.iter().map(Label::as_str));
         let mut found: BTreeMap<String, Vec<Session>> = BTreeMap::new();
         for row in query.build().fetch_all(self.database.reader()).await? {
+            let Some(session) = or_pass_over(&row, read_session(&row)) else {
+                continue;
+            };
             found
                 .entry(row.try_get("label")?)
                 .or_default()
-                .push(read_session(&row)?);
+                .push(session);
         }
         for sessions in found.values_mut() {
             sessions.sort_by(|one, other| one.key.cmp(&other.key));
@@ -158,6 +220,27 @@ impl RegistryStore for SqliteStore {
             .collect()
     }
 
+    async fn descending(
+        &self,
+        tenant: &TenantId,
+        ancestor: &SessionKey,
+        candidates: &[SessionKey],
+    ) -> Result<BTreeSet<SessionKey>, StoreError> {
+        if candidates.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let candidates: serde_json::Value = candidates.iter().map(SessionKey::as_str).collect();
+        let keys: Vec<String> = sqlx::query_scalar(DESCENDING)
+            .bind(tenant.as_str())
+            .bind(ancestor.as_str())
+            .bind(candidates.to_string())
+            .fetch_all(self.database.reader())
+            .await?;
+        keys.iter()
+            .map(|key| SessionKey::parse(key).map_err(StoreError::corrupt))
+            .collect()
+    }
+
     async fn agents(&self, tenant: &TenantId) -> Result<Vec<AgentId>, StoreError> {
         let agents: Vec<String> = sqlx::query_scalar(AGENTS)
             .bind(tenant.as_str())
@@ -175,10 +258,10 @@ impl RegistryStore for SqliteStore {
         filter: &Filter,
         after: Option<&Position>,
         limit: usize,
-    ) -> Result<Vec<Session>, StoreError> {
-        let mut query = list::statement(tenant, filter, after, count(limit));
-        let rows = query.build().fetch_all(self.database.reader()).await?;
-        rows.iter().map(read_session).collect()
+    ) -> Result<Vec<Listed>, StoreError> {
+        let query = Query::new(tenant, filter, after, limit);
+        let mut connection = self.database.reader().acquire().await?;
+        list::page(&mut connection, &query, tenant).await
     }
 
     async fn create(&self, tenant: &TenantId, session: Session) -> Result<Creation, StoreError> {
@@ -190,12 +273,20 @@ impl RegistryStore for SqliteStore {
             .await
     }
 
-    async fn record(&self, activities: Vec<Activity>) -> Result<Vec<Activity>, StoreError> {
-        if activities.is_empty() {
-            return Ok(Vec::new());
+    async fn record(&self, batch: Batch) -> Result<Recorded, StoreError> {
+        if batch.activities.is_empty() && batch.events.is_empty() {
+            return Ok(Recorded::default());
         }
+        let retention = self.retention;
         self.database
-            .write(move |connection| Box::pin(async move { record(connection, activities).await }))
+            .write(move |connection| {
+                Box::pin(async move {
+                    let unknown = record(connection, batch.activities).await?;
+                    let events =
+                        awareness::record(connection, batch.events, &retention, batch.now).await?;
+                    Ok(Recorded { unknown, events })
+                })
+            })
             .await
     }
 }
@@ -203,29 +294,31 @@ impl RegistryStore for SqliteStore {
 async fn create(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
-    session: Session,
+    mut session: Session,
 ) -> Result<Creation, StoreError> {
     if let Some(known) = find(connection, tenant, &session.key).await? {
         return Ok(Creation::Exists(known));
     }
-    if let Some(spawner) = &session.spawned_by
-        && find(connection, tenant, spawner).await?.is_none()
-    {
-        return Ok(Creation::SpawnerMissing(spawner.clone()));
+    if let Some(spawner) = &session.spawned_by {
+        match find(connection, tenant, spawner).await? {
+            Some(spawner) => session.spawn.depth = child_depth(&session, &spawner),
+            None => return Ok(Creation::SpawnerMissing(spawner.clone())),
+        }
     }
     if let Some(label) = &session.label
         && label_is_taken(connection, tenant, &session).await?
     {
         return Ok(Creation::LabelInUse(label.clone()));
     }
-    let row = Row::new(session);
+    if let Some(epoch) = change::epoch_of_deleted(connection, tenant, &session.key).await? {
+        session.work_epoch = epoch;
+    }
+    let mut row = Row::new(session);
     rows::put(connection, &[(tenant, &row)]).await?;
-    sqlx::query(INSERT_SESSION_ID)
-        .bind(tenant.as_str())
-        .bind(row.session.session_id.as_str())
-        .bind(row.session.key.as_str())
-        .execute(&mut *connection)
-        .await?;
+    change::add_session_id(connection, tenant, &row.session).await?;
+    let now = row.session.created_at;
+    let version = awareness::spawned(connection, tenant, &row.session, now).await?;
+    row.session.state_version = version;
     Ok(Creation::Created(row.session))
 }
 
@@ -299,13 +392,16 @@ async fn load(
     }
     let mut known = BTreeMap::new();
     for (tenant, keys) in wanted {
-        let mut query = QueryBuilder::new(
-            "SELECT packed, last_run_at, routed_at, routed_by FROM sessions WHERE tenant = ",
-        );
+        let mut query = QueryBuilder::new("SELECT ");
+        query
+            .push(rows::COLUMNS)
+            .push(" FROM sessions WHERE tenant = ");
         query.push_bind(tenant.as_str()).push(" AND key IN ");
         push_list(&mut query, keys.into_iter());
         for row in query.build().fetch_all(&mut *connection).await? {
-            let row = read_row(&row)?;
+            let Some(row) = or_pass_over(&row, read_to_rewrite(&row)) else {
+                continue;
+            };
             known.insert((tenant.clone(), row.session.key.clone()), row);
         }
     }

@@ -12,7 +12,7 @@ use confab_rpc::gate::{About, Action, Governed, Target};
 use confab_rpc::wire;
 use prost::Message as _;
 
-use crate::fingerprint::fingerprint;
+use confab_rpc::fingerprint::fingerprint;
 
 /// A call that changes something: it has a name of its own, or none, and says something (D36).
 pub trait Keyed {
@@ -102,6 +102,10 @@ impl Governed for HumanMessage {
     fn about(&self) -> About {
         About::One(self.target.clone())
     }
+
+    fn channel(&self) -> Option<&str> {
+        self.route.as_ref().map(|route| route.channel.as_str())
+    }
 }
 
 /// A run that a backend starts.
@@ -156,6 +160,10 @@ impl Governed for StartRun {
 
     fn about(&self) -> About {
         About::One(self.target.clone())
+    }
+
+    fn channel(&self) -> Option<&str> {
+        self.route.as_ref().map(|route| route.channel.as_str())
     }
 }
 
@@ -230,7 +238,7 @@ impl Governed for SendToSession {
 }
 
 /// Cannot be met: a field that is missing has left a violation.
-fn unread() -> RpcError {
+pub(super) fn unread() -> RpcError {
     RpcError::invalid_field("request", "the request could not be read")
 }
 

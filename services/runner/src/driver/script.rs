@@ -184,8 +184,8 @@ impl Names for Play<'_> {
         let run = self.run;
         let value = match name {
             "message" => Cow::Borrowed(run.input.as_str()),
-            "prompt" => Cow::Borrowed(run.prompt.as_str()),
-            "notices" => Cow::Borrowed(""),
+            "prompt" => run.whole_prompt(),
+            "notices" => Cow::Owned(run.notices.join("\n")),
             "session" => Cow::Borrowed(run.session_key.as_str()),
             "agent" => Cow::Borrowed(run.agent_id.as_str()),
             "step" => Cow::Borrowed(run.step.as_str()),

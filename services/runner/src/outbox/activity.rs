@@ -11,6 +11,7 @@ use confab_rpc::wire::{self, enums::Numbered as _};
 use super::{BATCH, PAUSE_AFTER_FAILURE};
 use crate::context::Context;
 use crate::refusals;
+use crate::state_events::{self, StateEvent};
 use crate::store::{Activity, RunnerStore};
 
 /// Tells the registry what runs did until the process stops. Rows there may lag by what this takes;
@@ -40,7 +41,10 @@ async fn report_all<S: RunnerStore>(context: &Context<S>) -> Result<(), RpcError
         let Some(last) = records.last().map(|(seq, _)| *seq) else {
             return Ok(());
         };
+        let events = records.iter();
+        let events = events.filter_map(|(_, record)| state_events::to_proto(record));
         let request = RecordActivityRequest {
+            events: events.collect(),
             records: records
                 .into_iter()
                 .map(|(_, record)| to_proto(record))
@@ -71,6 +75,7 @@ async fn report_all<S: RunnerStore>(context: &Context<S>) -> Result<(), RpcError
 }
 
 fn to_proto(record: Activity) -> ActivityRecord {
+    let usage = record.usage;
     ActivityRecord {
         session_key: record.session_key.to_string(),
         run_id: record.run_id.to_string(),
@@ -82,5 +87,11 @@ fn to_proto(record: Activity) -> ActivityRecord {
         total_tokens: record.total_tokens.map(wire::numbers::to_i64),
         inbound_route: record.inbound_route.as_ref().map(wire::route::to_proto),
         tenant: record.tenant.to_string(),
+        person: record
+            .event
+            .as_ref()
+            .is_some_and(StateEvent::is_by_a_person),
+        input_tokens: usage.map(|usage| wire::numbers::to_i64(usage.input)),
+        output_tokens: usage.map(|usage| wire::numbers::to_i64(usage.output)),
     }
 }

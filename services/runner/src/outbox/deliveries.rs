@@ -28,8 +28,11 @@ const NET: Duration = Duration::from_secs(5);
 /// A delivery that is due, with its tenant.
 type Due = (TenantId, Delivery);
 
-/// A text is about to leave on behalf of a session.
-struct Leaving(Target);
+/// A text is about to leave on behalf of a session, by a channel.
+struct Leaving {
+    session: Target,
+    channel: String,
+}
 
 impl Governed for Leaving {
     fn action(&self) -> Action {
@@ -37,7 +40,11 @@ impl Governed for Leaving {
     }
 
     fn about(&self) -> About {
-        About::One(self.0.clone())
+        About::One(self.session.clone())
+    }
+
+    fn channel(&self) -> Option<&str> {
+        Some(&self.channel)
     }
 }
 
@@ -125,7 +132,10 @@ async fn deliver_one<S: RunnerStore>(
             .await
             .map_err(RpcError::internal);
     }
-    let leaving = Leaving(Target::key(&delivery.session_key));
+    let leaving = Leaving {
+        session: Target::key(&delivery.session_key),
+        channel: delivery.route.channel.clone(),
+    };
     let system = Caller::system("deliveries", tenant);
     match context.gate.admit_as(system, leaving).await {
         Ok(_) => attempt(context, &delivery)

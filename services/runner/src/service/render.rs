@@ -13,6 +13,7 @@ use confab_text::truncate::truncate;
 use prost::Message;
 
 use crate::commands::{ListDeliveries, ListFlows, ListRuns};
+use crate::lifecycle::sweep::{SweepOutcome, Swept};
 use crate::pages;
 use crate::records::{RunRecord, Sent};
 use crate::store::{FlowDetail, Page};
@@ -143,5 +144,26 @@ pub(super) fn deliveries(page: &Page<Delivery>) -> proto::ListDeliveriesResponse
     proto::ListDeliveriesResponse {
         deliveries: page.rows,
         next_page_token: page.next.map(pages::token::<ListDeliveries>),
+    }
+}
+
+/// What a sweep did.
+pub(super) fn swept(swept: &[Swept]) -> proto::SweepSessionsResponse {
+    proto::SweepSessionsResponse {
+        sessions: swept.iter().map(swept_session).collect(),
+    }
+}
+
+fn swept_session(one: &Swept) -> proto::SweptSession {
+    let error = match &one.outcome {
+        SweepOutcome::Failed(message) => Some(message.clone()),
+        SweepOutcome::Done | SweepOutcome::Planned | SweepOutcome::Busy => None,
+    };
+    proto::SweptSession {
+        session_key: one.session_key.to_string(),
+        change: one.change.as_str().to_owned(),
+        reason: one.reason.clone(),
+        outcome: one.outcome.as_str().to_owned(),
+        error,
     }
 }

@@ -4,19 +4,25 @@ use std::sync::Arc;
 
 use confab_proto::runner::v1::runner_service_server::RunnerService;
 use confab_proto::runner::v1::{
+    ArchiveSessionRequest, ArchiveSessionResponse, DeleteSessionRequest, DeleteSessionResponse,
     GetFlowRequest, GetFlowResponse, GetRunRequest, GetRunResponse, ListFlowsRequest,
-    ListFlowsResponse, ListRunsRequest, ListRunsResponse, SendMessageRequest, SendMessageResponse,
-    SendRequest, SendResponse, StartRunRequest, StartRunResponse, WaitFlowRequest,
-    WaitFlowResponse, WaitRunRequest, WaitRunResponse,
+    ListFlowsResponse, ListRunsRequest, ListRunsResponse, ResetSessionRequest,
+    ResetSessionResponse, RestoreSessionRequest, RestoreSessionResponse, SendMessageRequest,
+    SendMessageResponse, SendRequest, SendResponse, StartRunRequest, StartRunResponse,
+    SweepSessionsRequest, SweepSessionsResponse, WaitFlowRequest, WaitFlowResponse, WaitRunRequest,
+    WaitRunResponse,
 };
 use tonic::{Request, Response, Status};
 
 use super::render;
 use crate::accept::Acceptance;
 use crate::commands::{
-    GetFlow, GetRun, HumanMessage, ListFlows, ListRuns, SendToSession, StartRun, WaitFlow, WaitRun,
+    ChangeSession, GetFlow, GetRun, HumanMessage, ListFlows, ListRuns, SendToSession, StartRun,
+    SweepSessions, WaitFlow, WaitRun,
 };
 use crate::context::Context;
+use crate::lifecycle::Lifecycle;
+use crate::lifecycle::sweep::Sweeps;
 use crate::records::Records;
 use crate::send::Sends;
 use crate::store::RunnerStore;
@@ -27,6 +33,8 @@ pub struct RunnerApi<S> {
     context: Arc<Context<S>>,
     acceptance: Acceptance<S>,
     sends: Sends<S>,
+    lifecycle: Lifecycle<S>,
+    sweeps: Sweeps<S>,
     records: Records<S>,
 }
 
@@ -37,6 +45,8 @@ impl<S: RunnerStore> RunnerApi<S> {
             context: Arc::clone(context),
             acceptance: Acceptance::new(Arc::clone(context)),
             sends: Sends::new(Arc::clone(context)),
+            lifecycle: Lifecycle::new(Arc::clone(context)),
+            sweeps: Sweeps::new(Arc::clone(context)),
             records: Records::new(Arc::clone(context)),
         }
     }
@@ -49,6 +59,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
         request: Request<SendMessageRequest>,
     ) -> Result<Response<SendMessageResponse>, Status> {
         let admission = self.acceptance.admit(request, HumanMessage::parse).await?;
+        let admission = self.lifecycle.refresh(&self.acceptance, admission).await?;
         let accepted = self.acceptance.human_message(admission).await?;
         let record = self.records.own_run(&accepted).await?;
         Ok(Response::new(SendMessageResponse {
@@ -145,5 +156,55 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
             deliveries: shown.deliveries,
             timed_out: waited.timed_out,
         }))
+    }
+
+    async fn reset_session(
+        &self,
+        request: Request<ResetSessionRequest>,
+    ) -> Result<Response<ResetSessionResponse>, Status> {
+        let session = self.lifecycle.change(request, ChangeSession::reset).await?;
+        Ok(Response::new(ResetSessionResponse { session }))
+    }
+
+    async fn archive_session(
+        &self,
+        request: Request<ArchiveSessionRequest>,
+    ) -> Result<Response<ArchiveSessionResponse>, Status> {
+        let session = self
+            .lifecycle
+            .change(request, ChangeSession::archive)
+            .await?;
+        Ok(Response::new(ArchiveSessionResponse { session }))
+    }
+
+    async fn restore_session(
+        &self,
+        request: Request<RestoreSessionRequest>,
+    ) -> Result<Response<RestoreSessionResponse>, Status> {
+        let session = self
+            .lifecycle
+            .change(request, ChangeSession::restore)
+            .await?;
+        Ok(Response::new(RestoreSessionResponse { session }))
+    }
+
+    async fn delete_session(
+        &self,
+        request: Request<DeleteSessionRequest>,
+    ) -> Result<Response<DeleteSessionResponse>, Status> {
+        self.lifecycle
+            .change(request, ChangeSession::delete)
+            .await?;
+        Ok(Response::new(DeleteSessionResponse {}))
+    }
+
+    async fn sweep_sessions(
+        &self,
+        request: Request<SweepSessionsRequest>,
+    ) -> Result<Response<SweepSessionsResponse>, Status> {
+        let parse = |wire| Ok(SweepSessions::from(wire));
+        let admitted = self.context.gate.admit(request, parse).await?;
+        let swept = self.sweeps.sweep(&admitted).await?;
+        Ok(Response::new(render::swept(&swept)))
     }
 }

@@ -3,7 +3,9 @@
 //! A crash between two calls is a store that is opened again on what the first one left.
 
 mod conversation;
+mod fences;
 mod lists;
+mod notices;
 mod queue;
 mod work;
 
@@ -23,7 +25,9 @@ use crate::store::{
 };
 
 pub(crate) use conversation::*;
+pub(crate) use fences::*;
 pub(crate) use lists::*;
+pub(crate) use notices::*;
 pub(crate) use queue::*;
 pub(crate) use work::*;
 
@@ -61,10 +65,23 @@ macro_rules! suite {
             a_delivery_that_was_left_alone_comes_back_at_the_next_start,
             what_was_left_alone_can_be_made_due_and_an_attempt_under_way_goes_on,
             an_attempt_begins_when_it_is_due_and_once,
+            a_fenced_session_gives_and_takes_nothing_until_the_fence_is_lifted,
+            a_fence_waits_for_live_work_and_for_what_is_owed,
+            a_forced_fence_names_the_runs_to_be_ended,
+            one_change_of_a_session_is_under_way_at_a_time,
+            what_was_admitted_before_a_change_comes_too_late_after_it,
+            a_change_takes_its_key_and_answers_it_when_it_is_over,
+            a_key_of_a_change_that_did_not_happen_is_unused,
             pages_of_runs_show_every_row_once,
             pages_of_flows_show_every_row_once,
             pages_of_deliveries_show_every_row_once,
             records_of_another_tenant_are_not_there,
+            a_run_takes_every_notice_of_its_session_when_it_begins,
+            a_repeated_attempt_keeps_exactly_its_own_notices,
+            a_notice_is_owed_from_its_run_until_it_was_acknowledged,
+            a_notice_that_comes_again_changes_nothing,
+            a_watcher_is_woken_once_and_only_where_no_run_will_show_the_notice,
+            a_wake_whose_run_ended_before_it_began_is_not_repeated,
         );
     };
     ($make:expr; $($case:ident),+ $(,)?) => {
@@ -203,6 +220,8 @@ impl<'b, B: Backend> Bench<'b, B> {
                 ended_at: None,
             },
             session_id: SessionId::parse("generation 1").unwrap(),
+            model: None,
+            work_epoch: 0,
             terms,
             parent_run_id: None,
             urgent: false,

@@ -7,10 +7,13 @@ use confab_model::delivery::Delivery;
 use confab_model::flow::Flow;
 use confab_model::id::{DeliveryId, IdempotencyKey, RunId, SessionId, TenantId};
 use confab_model::key::SessionKey;
+use confab_model::message::Usage;
 use confab_model::run::{Outcome, Run, RunState};
 use confab_store::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::state_events::StateEvent;
 
 /// A caller's own name for a mutating call (D36).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +33,22 @@ pub struct KeyUse {
 pub struct UsedKey {
     /// What the call said.
     pub fingerprint: String,
-    /// The run it started.
-    pub run_id: RunId,
+    /// What came of it.
+    pub first: FirstUse,
+}
+
+/// What the first call with a key did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FirstUse {
+    /// It started a run.
+    Run(RunId),
+    /// It changed a session's lifecycle.
+    Change {
+        /// The session.
+        session_key: SessionKey,
+        /// What it was answered with; absent while the change is under way.
+        answer: Option<Vec<u8>>,
+    },
 }
 
 /// A flow to accept.
@@ -47,6 +64,10 @@ pub struct NewFlow {
     pub terms: Terms,
     /// The target's generation.
     pub session_id: SessionId,
+    /// The target's own model, where it has one; its run is asked for that one.
+    pub model: Option<String>,
+    /// The target's epoch when the call was admitted.
+    pub work_epoch: u64,
     /// The run that makes the call.
     pub parent_run_id: Option<RunId>,
     /// Whether a person is waiting, who goes first (D50).
@@ -87,18 +108,40 @@ pub enum OpenError {
         /// How many wait.
         waiting: u32,
     },
+    /// The session's lifecycle is about to change; nothing new begins meanwhile.
+    #[error("session {session_key} is being changed")]
+    Fenced {
+        /// The session.
+        session_key: SessionKey,
+    },
+    /// The session's lifecycle changed after the call was admitted.
+    #[error("session {session_key} changed after the call was admitted")]
+    Outdated {
+        /// The session.
+        session_key: SessionKey,
+    },
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] StoreError),
 }
 
 /// A session whose queue may have something to do.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueuedSession {
     /// The tenant.
     pub tenant: TenantId,
     /// The session.
     pub session_key: SessionKey,
+}
+
+impl QueuedSession {
+    /// The session with this key.
+    pub fn new(tenant: &TenantId, session_key: &SessionKey) -> Self {
+        Self {
+            tenant: tenant.clone(),
+            session_key: session_key.clone(),
+        }
+    }
 }
 
 /// The terms of a claim.
@@ -196,6 +239,41 @@ pub struct Activity {
     pub model: Option<String>,
     /// Tokens of the last call.
     pub total_tokens: Option<u64>,
+    /// The same, by what was read and written; absent in rows of an earlier version.
+    #[serde(default)]
+    pub usage: Option<Usage>,
     /// Where a person's message came from.
     pub inbound_route: Option<Route>,
+    /// What those who watch the session may need to know of it; absent in rows of an earlier
+    /// version.
+    #[serde(default)]
+    pub event: Option<StateEvent>,
+}
+
+/// A line for a session that watches another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// Identifies the notice: the registry's name for it.
+    pub id: String,
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The session that watches.
+    pub watcher: SessionKey,
+    /// The session that changed.
+    pub target: SessionKey,
+    /// The line.
+    pub text: String,
+    /// Whether the watcher is woken for it.
+    pub wakes: bool,
+}
+
+/// A watcher that has a notice and no run that would take it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unwoken {
+    /// Its oldest notice.
+    pub notice_id: String,
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The watcher.
+    pub watcher: SessionKey,
 }

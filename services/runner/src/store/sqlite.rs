@@ -1,8 +1,12 @@
 //! The runner's store in SQLite.
 
+mod activity;
 mod deliveries;
+mod fences;
 mod flows;
 mod journal;
+mod keys;
+mod notices;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -18,22 +22,45 @@ use confab_model::key::SessionKey;
 use confab_model::run::RunState;
 use confab_store::StoreError;
 use confab_store::sqlite::{Database, Migration, OpenError as DatabaseError};
-use sqlx::{Connection as _, Row as _};
+use sqlx::Connection as _;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::store::{
-    Activity, Claimed, DeliveryFilter, FlowDetail, Lease, NewFlow, OpenError, Opened, Page,
-    PageRequest, QueuedSession, RecordCursor, RunResult, RunnerStore, StoredRun, UsedKey,
+    Activity, Claimed, DeliveryFilter, Fence, FenceError, Fenced, FlowDetail, Lease, Lift,
+    NewFence, NewFlow, Notice, OpenError, Opened, Page, PageRequest, QueuedSession, RecordCursor,
+    RunResult, RunnerStore, StoredRun, Unwoken, UsedKey,
 };
 use crate::wakeups::Wakeups;
 
 /// Append-only: a migration that was applied is never changed.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    description: "runs, flows, deliveries",
-    sql: include_str!("../../migrations/0001_runs.sql"),
-}];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        description: "runs, flows, deliveries",
+        sql: include_str!("../../migrations/0001_runs.sql"),
+    },
+    Migration {
+        version: 2,
+        description: "lifecycle changes of sessions",
+        sql: include_str!("../../migrations/0002_lifecycle.sql"),
+    },
+    Migration {
+        version: 3,
+        description: "notices of watched sessions",
+        sql: include_str!("../../migrations/0003_notices.sql"),
+    },
+    Migration {
+        version: 4,
+        description: "models of sessions that flows' own runs find",
+        sql: include_str!("../../migrations/0004_models.sql"),
+    },
+    Migration {
+        version: 5,
+        description: "notices about deleted sessions",
+        sql: include_str!("../../migrations/0005_notices_about.sql"),
+    },
+];
 
 /// The runner's store in one SQLite file. Clones share it.
 #[derive(Clone, Debug)]
@@ -109,7 +136,7 @@ impl RunnerStore for SqliteRunnerStore {
         now: Timestamp,
     ) -> Result<Option<UsedKey>, StoreError> {
         let mut connection = self.database.reader().acquire().await?;
-        flows::read_key(&mut connection, tenant, owner, key, now).await
+        keys::read(&mut connection, tenant, owner, key, now).await
     }
 
     async fn claim(
@@ -125,6 +152,9 @@ impl RunnerStore for SqliteRunnerStore {
             move |claimed: &Vec<Claimed>| {
                 if !claimed.is_empty() {
                     wakeups.activity_added();
+                }
+                if claimed.iter().any(|one| !one.0.run.notices.is_empty()) {
+                    wakeups.notices_taken();
                 }
             },
         );
@@ -212,11 +242,19 @@ impl RunnerStore for SqliteRunnerStore {
         runs::overdue(self.database.reader(), accepted_before, limit).await
     }
 
-    async fn bind_session(&self, run: &RunId, session_id: &SessionId) -> Result<(), StoreError> {
+    async fn bind_session(
+        &self,
+        run: &RunId,
+        session_id: &SessionId,
+        model: Option<&str>,
+    ) -> Result<(), StoreError> {
         let (run, session_id) = (run.clone(), session_id.clone());
+        let model = model.map(str::to_owned);
         self.database
             .write(move |connection| {
-                Box::pin(async move { runs::bind(connection, &run, &session_id).await })
+                Box::pin(async move {
+                    runs::bind(connection, &run, &session_id, model.as_deref()).await
+                })
             })
             .await
     }
@@ -376,45 +414,120 @@ impl RunnerStore for SqliteRunnerStore {
     }
 
     async fn activity(&self, limit: u32) -> Result<Vec<(i64, Activity)>, StoreError> {
-        let rows = sqlx::query("SELECT seq, packed FROM activity ORDER BY seq LIMIT $1")
-            .bind(limit)
-            .fetch_all(self.database.reader())
-            .await?;
-        let mut records = Vec::with_capacity(rows.len());
-        for row in rows {
-            let packed: Vec<u8> = row.try_get("packed")?;
-            let record = serde_json::from_slice(&packed).map_err(StoreError::corrupt)?;
-            records.push((row.try_get("seq")?, record));
-        }
-        Ok(records)
+        activity::list(self.database.reader(), limit).await
     }
 
     async fn forget_activity(&self, up_to: i64) -> Result<(), StoreError> {
         self.database
             .write(move |connection| {
-                Box::pin(async move {
-                    sqlx::query("DELETE FROM activity WHERE seq <= $1")
-                        .bind(up_to)
-                        .execute(connection)
-                        .await?;
-                    Ok(())
-                })
+                Box::pin(async move { activity::forget(connection, up_to).await })
+            })
+            .await
+    }
+
+    async fn keep_notice(&self, notice: Notice) -> Result<(), StoreError> {
+        let wakeups = self.wakeups.clone();
+        let write = self.database.write_then(
+            move |connection| Box::pin(async move { notices::keep(connection, &notice).await }),
+            move |()| wakeups.notice_kept(),
+        );
+        write.await
+    }
+
+    async fn unwoken(&self, limit: u32) -> Result<Vec<Unwoken>, StoreError> {
+        notices::unwoken(self.database.reader(), limit).await
+    }
+
+    async fn wake(&self, notice_id: &str, flow: NewFlow) -> Result<Option<Opened>, OpenError> {
+        let (notice_id, ids) = (notice_id.to_owned(), Arc::clone(&self.ids));
+        let wakeups = self.wakeups.clone();
+        let tenant = flow.tenant.clone();
+        let written = self.database.write_then(
+            move |connection| {
+                Box::pin(
+                    async move { notices::wake(connection, &notice_id, &flow, ids.as_ref()).await },
+                )
+            },
+            move |woken| {
+                if let Some((_, Some(plan))) = woken {
+                    wakeups.planned(&tenant, plan);
+                }
+            },
+        );
+        Ok(written.await?.map(|(opened, _)| opened))
+    }
+
+    async fn let_wait(&self, notice_id: &str) -> Result<(), StoreError> {
+        let notice_id = notice_id.to_owned();
+        self.database
+            .write(move |connection| {
+                Box::pin(async move { notices::let_wait(connection, &notice_id).await })
+            })
+            .await
+    }
+
+    async fn unacknowledged(&self, limit: u32) -> Result<Vec<String>, StoreError> {
+        notices::owed(self.database.reader(), limit).await
+    }
+
+    async fn acknowledged(
+        &self,
+        notice_ids: Vec<String>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.database
+            .write(move |connection| {
+                Box::pin(async move { notices::acknowledged(connection, &notice_ids, now).await })
             })
             .await
     }
 
     async fn forget_keys(&self, now: Timestamp) -> Result<(), StoreError> {
         self.database
+            .write(move |connection| Box::pin(async move { keys::forget(connection, now).await }))
+            .await
+    }
+
+    async fn fence(&self, fence: NewFence) -> Result<Fenced, FenceError> {
+        self.database
             .write(move |connection| {
-                Box::pin(async move {
-                    sqlx::query("DELETE FROM idempotency WHERE expires_at <= $1")
-                        .bind(now.millis())
-                        .execute(connection)
-                        .await?;
-                    Ok(())
-                })
+                Box::pin(async move { fences::raise(connection, &fence).await })
             })
             .await
+    }
+
+    async fn begin_commit(&self, session: &QueuedSession) -> Result<(), StoreError> {
+        let session = session.clone();
+        self.database
+            .write(move |connection| {
+                Box::pin(async move { fences::begin_commit(connection, &session).await })
+            })
+            .await
+    }
+
+    async fn lift(&self, session: &QueuedSession, lift: Lift) -> Result<(), StoreError> {
+        let (session, freed) = (session.clone(), session.clone());
+        let wakeups = self.wakeups.clone();
+        let write = self.database.write_then(
+            move |connection| {
+                Box::pin(async move { fences::lift(connection, &session, &lift).await })
+            },
+            move |()| wakeups.queue_changed(freed),
+        );
+        write.await
+    }
+
+    async fn fences(&self) -> Result<Vec<Fence>, StoreError> {
+        fences::all(self.database.reader()).await
+    }
+
+    async fn fence_of(&self, session: &QueuedSession) -> Result<Option<Fence>, StoreError> {
+        fences::read(self.database.reader(), session).await
+    }
+
+    async fn live_runs(&self, session: &QueuedSession) -> Result<Vec<StoredRun>, StoreError> {
+        let mut connection = self.database.reader().acquire().await?;
+        runs::live(&mut connection, session).await
     }
 }
 

@@ -4,25 +4,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use confab_model::channel::Route;
-use confab_model::id::SessionId;
 use confab_model::key::SessionKey;
-use confab_model::session::{Origin, Session};
+use confab_model::session::{Session, Tuning};
 use confab_proto::registry::v1::registry_service_server::RegistryService;
 use confab_proto::registry::v1::{
-    ActivityRecord, AuthorizeRequest, AuthorizeResponse, RecordActivityRequest,
-    RecordActivityResponse,
+    AckNoticesRequest, AckNoticesResponse, ActivityRecord, AuthorizeRequest, AuthorizeResponse,
+    CommitLifecycleRequest, CommitLifecycleResponse, ListOverdueSessionsRequest,
+    ListOverdueSessionsResponse, RecordActivityRequest, RecordActivityResponse, StateEventRecord,
+    WatchNoticesRequest, WatchNoticesResponse, WatchTargetRequest, WatchTargetResponse,
 };
 use confab_rpc::error::{Reason, RpcError};
 use confab_rpc::gate::{About, Action, Answer, Target};
 use confab_rpc::wire::authorize::{answer_to_proto, question_from_wire};
+use futures::stream::BoxStream;
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 
-use super::{START, key};
+use super::key;
+use super::lives::FakeLives;
+use super::notices::FakeNotices;
 
 /// The registry. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FakeRegistry {
+    /// What it owes to watchers.
+    pub(crate) notices: FakeNotices,
+    /// Its rows.
+    pub(crate) lives: FakeLives,
     state: Arc<Mutex<State>>,
     changes: Arc<watch::Sender<u64>>,
 }
@@ -30,6 +38,8 @@ pub(crate) struct FakeRegistry {
 #[derive(Debug, Default)]
 struct State {
     routes: BTreeMap<SessionKey, Route>,
+    /// Sessions' own models.
+    models: BTreeMap<SessionKey, String>,
     /// Actions that are refused, and why.
     refusals: BTreeMap<String, Reason>,
     /// Sessions that agents and channels do not see.
@@ -37,6 +47,7 @@ struct State {
     /// A session whose records are refused for good.
     refused_records: Option<String>,
     activity: Vec<ActivityRecord>,
+    events: Vec<StateEventRecord>,
     asked: Vec<(Action, SessionKey)>,
 }
 
@@ -50,6 +61,11 @@ impl FakeRegistry {
     /// Gives a session a route of its own.
     pub(crate) fn route(&self, session: &str, route: Route) {
         self.change(|state| state.routes.insert(key(session), route));
+    }
+
+    /// Gives a session a model of its own.
+    pub(crate) fn choose_model(&self, session: &str, model: &str) {
+        self.change(|state| state.models.insert(key(session), model.to_owned()));
     }
 
     /// Refuses an action from here on, or no more.
@@ -75,6 +91,11 @@ impl FakeRegistry {
     pub(crate) async fn told(&self, count: usize) -> Vec<ActivityRecord> {
         self.until(|state| state.activity.len() >= count).await;
         self.state.lock().unwrap().activity.clone()
+    }
+
+    /// The state events that came with these records.
+    pub(crate) fn events(&self) -> Vec<StateEventRecord> {
+        self.state.lock().unwrap().events.clone()
     }
 
     /// Until an action on a session was asked about.
@@ -107,11 +128,12 @@ impl FakeRegistry {
             .unwrap_or_else(|| "agent:main:main".to_owned());
         let session = SessionKey::parse(&named)
             .map_err(|error| RpcError::invalid_field("sessionKey", error.to_string()))?;
-        let (refusal, hidden, route) = self.change(|state| {
+        let (refusal, hidden, route, model) = self.change(|state| {
             state.asked.push((action, session.clone()));
             let refusal = state.refusals.get(&format!("{action:?}")).copied();
             let hidden = state.hidden.contains(&session) && !sees_everything;
-            (refusal, hidden, state.routes.get(&session).cloned())
+            let route = state.routes.get(&session).cloned();
+            (refusal, hidden, route, state.models.get(&session).cloned())
         });
         if hidden {
             return Err(RpcError::new(
@@ -119,34 +141,22 @@ impl FakeRegistry {
                 "the session is out of reach",
             ));
         }
-        match refusal {
-            Some(reason) => Err(RpcError::new(reason, format!("refused: {reason:?}"))),
-            None => Ok(row(session, route)),
+        if let Some(reason) = refusal {
+            return Err(RpcError::new(reason, format!("refused: {reason:?}")));
         }
+        let row = self.lives.row(&session, action)?;
+        Ok(Session {
+            delivery_context: route,
+            tuning: Tuning {
+                model,
+                ..row.tuning
+            },
+            ..row
+        })
     }
 }
 
 type Decision = Result<Session, RpcError>;
-
-fn row(key: SessionKey, route: Option<Route>) -> Session {
-    Session {
-        session_id: SessionId::parse(format!("id of {key}")).unwrap(),
-        key,
-        row_version: 1,
-        work_epoch: 0,
-        label: None,
-        spawned_by: None,
-        sandboxed: false,
-        chat_type: None,
-        origin: Origin::default(),
-        delivery_context: route,
-        archived_at: None,
-        pinned_at: None,
-        created_at: START,
-        updated_at: START,
-        last_run: None,
-    }
-}
 
 #[tonic::async_trait]
 impl RegistryService for FakeRegistry {
@@ -179,7 +189,7 @@ impl RegistryService for FakeRegistry {
         &self,
         request: Request<RecordActivityRequest>,
     ) -> Result<Response<RecordActivityResponse>, Status> {
-        let records = request.into_inner().records;
+        let RecordActivityRequest { records, events } = request.into_inner();
         let refused = self.state.lock().unwrap().refused_records.clone();
         if records
             .iter()
@@ -194,7 +204,53 @@ impl RegistryService for FakeRegistry {
                     state.activity.push(record);
                 }
             }
+            for event in events {
+                if !state.events.contains(&event) {
+                    state.events.push(event);
+                }
+            }
         });
         Ok(Response::new(RecordActivityResponse::default()))
+    }
+
+    async fn commit_lifecycle(
+        &self,
+        request: Request<CommitLifecycleRequest>,
+    ) -> Result<Response<CommitLifecycleResponse>, Status> {
+        Ok(Response::new(
+            self.lives.commit(request.into_inner()).await?,
+        ))
+    }
+
+    async fn list_overdue_sessions(
+        &self,
+        request: Request<ListOverdueSessionsRequest>,
+    ) -> Result<Response<ListOverdueSessionsResponse>, Status> {
+        let tenant = request.into_inner().tenant;
+        let sessions = self.lives.list_overdue(tenant.as_deref())?;
+        Ok(Response::new(ListOverdueSessionsResponse { sessions }))
+    }
+
+    async fn watch_target(
+        &self,
+        request: Request<WatchTargetRequest>,
+    ) -> Result<Response<WatchTargetResponse>, Status> {
+        let watched = self.notices.watch(request.into_inner())?;
+        Ok(Response::new(WatchTargetResponse { watched }))
+    }
+
+    async fn watch_notices(
+        &self,
+        _request: Request<WatchNoticesRequest>,
+    ) -> Result<Response<BoxStream<'static, Result<WatchNoticesResponse, Status>>>, Status> {
+        Ok(Response::new(self.notices.stream()))
+    }
+
+    async fn ack_notices(
+        &self,
+        request: Request<AckNoticesRequest>,
+    ) -> Result<Response<AckNoticesResponse>, Status> {
+        self.notices.acknowledge(request.into_inner().notice_ids)?;
+        Ok(Response::new(AckNoticesResponse::default()))
     }
 }

@@ -86,6 +86,11 @@ impl FakeTranscript {
         own.map(|(_, message)| message.clone()).collect()
     }
 
+    /// Every message in the order of appending, each with its generation.
+    pub(crate) fn all(&self) -> Vec<(String, NewMessage)> {
+        self.state.lock().unwrap().messages.clone()
+    }
+
     /// Its messages as `role: text`.
     pub(crate) fn lines(&self, session: &str) -> Vec<String> {
         self.messages(session).iter().map(line).collect()

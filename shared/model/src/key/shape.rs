@@ -8,7 +8,7 @@ pub(super) const SUBAGENT: &str = "subagent";
 /// The family of scheduled jobs.
 pub(super) const CRON: &str = "cron";
 /// The family of external agent protocols.
-const ACP: &str = "acp";
+pub(super) const ACP: &str = "acp";
 /// The family of web hooks.
 const HOOK: &str = "hook";
 /// The family of devices.

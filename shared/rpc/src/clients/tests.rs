@@ -185,6 +185,7 @@ async fn the_registry_answers_questions_of_services_alone() {
         caller: agent(),
         action: Action::Send,
         about: About::One(Target::reference("main")),
+        channel: None,
     };
     let fixture = Fixture::open();
     for (way, transport) in fixture.both().await {

@@ -7,7 +7,6 @@ use std::sync::Mutex;
 
 use confab_model::clock::Timestamp;
 use confab_model::id::{SessionId, TenantId};
-use confab_model::session::Origin;
 
 use super::*;
 
@@ -68,23 +67,8 @@ fn key(raw: &str) -> SessionKey {
 }
 
 fn row(raw: &str) -> Session {
-    Session {
-        key: key(raw),
-        session_id: SessionId::parse("generation").unwrap(),
-        row_version: 1,
-        work_epoch: 0,
-        label: None,
-        spawned_by: None,
-        sandboxed: false,
-        chat_type: None,
-        origin: Origin::default(),
-        delivery_context: None,
-        archived_at: None,
-        pinned_at: None,
-        created_at: Timestamp::default(),
-        updated_at: Timestamp::default(),
-        last_run: None,
-    }
+    let session_id = SessionId::parse("generation").unwrap();
+    Session::fresh(key(raw), session_id, Timestamp::default())
 }
 
 fn agent(raw: &str) -> Caller {
@@ -176,7 +160,10 @@ async fn a_call_about_a_scope_gets_the_scope() {
         warning: "narrowed".to_owned(),
     };
     let scope = Scope {
-        reach: Reach::Keys(vec![key("agent:a:main")]),
+        reach: Reach::Among(Among {
+            keys: vec![key("agent:a:main")],
+            ..Among::default()
+        }),
         note: Some(note),
     };
     let answer = Answer {

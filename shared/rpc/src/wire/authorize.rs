@@ -15,7 +15,7 @@ use super::session::Perspective;
 use super::{WireError, enums, fields, session};
 use crate::caller::{Caller, Identity, Role};
 use crate::error::{Reason, RpcError, Violation, Violations};
-use crate::gate::{About, Answer, Question, Reach, Scope, ScopeNote, Target};
+use crate::gate::{About, Among, Answer, Question, Reach, Scope, ScopeNote, Target};
 
 /// The proto's form of a question.
 ///
@@ -35,6 +35,7 @@ pub fn question_to_proto(question: Question) -> proto::AuthorizeRequest {
         action: question.action.number(),
         targets,
         scope,
+        channel: question.channel,
     }
 }
 
@@ -47,12 +48,15 @@ pub fn question_from_wire(wire: proto::AuthorizeRequest) -> Result<Question, Rpc
     let caller = principal_from_wire(wire.caller, "caller", &mut violations);
     let action = enums::enum_from_wire(wire.action, "action", &mut violations);
     let about = about_from_wire(wire.targets, wire.scope, &mut violations);
+    let max = ROUTE_FIELD_BYTES_MAX;
+    let channel = fields::optional_from_wire(wire.channel, max, "channel", &mut violations);
     violations.finish()?;
     match (caller, action, about) {
         (Some(caller), Some(action), Some(about)) => Ok(Question {
             caller,
             action,
             about,
+            channel,
         }),
         // Whatever is absent here was noted above.
         (_, _, _) => Err(RpcError::new(
@@ -253,18 +257,15 @@ fn refusal_from_proto(wire: proto::Refusal) -> RpcError {
     refusal
 }
 
-/// The proto's form of a scope.
+/// The proto's form of a scope. Its family must have been spelled out: what follows spawns does not
+/// travel.
 pub fn scope_to_proto(scope: Scope) -> proto::Scope {
     let sessions = match scope.reach {
         Reach::All => Sessions::All(true),
-        Reach::Agents(agents) => {
-            let agent_ids = agents.into_iter().map(String::from).collect();
-            Sessions::Agents(proto::AgentScope { agent_ids })
-        },
-        Reach::Keys(keys) => {
-            let session_keys = keys.into_iter().map(String::from).collect();
-            Sessions::Keys(proto::KeyScope { session_keys })
-        },
+        Reach::Among(among) => Sessions::Union(proto::UnionScope {
+            agent_ids: among.agents.into_iter().map(String::from).collect(),
+            session_keys: among.keys.into_iter().map(String::from).collect(),
+        }),
     };
     proto::Scope {
         sessions: Some(sessions),
@@ -280,9 +281,20 @@ pub fn scope_from_proto(wire: proto::Scope) -> Result<Scope, WireError> {
     let reach = match super::required(wire.sessions, "scope.sessions")? {
         Sessions::All(true) => Reach::All,
         // Nobody writes it; read as a reach of nothing, and never as one of everything.
-        Sessions::All(false) => Reach::Keys(Vec::new()),
-        Sessions::Agents(scope) => Reach::Agents(agents_from_proto(&scope.agent_ids)?),
-        Sessions::Keys(scope) => Reach::Keys(keys_from_proto(&scope.session_keys)?),
+        Sessions::All(false) => Reach::Among(Among::default()),
+        Sessions::Agents(scope) => Reach::Among(Among {
+            agents: agents_from_proto(&scope.agent_ids, "scope.agents.agentIds")?,
+            ..Among::default()
+        }),
+        Sessions::Keys(scope) => Reach::Among(Among {
+            keys: keys_from_proto(&scope.session_keys, "scope.keys.sessionKeys")?,
+            ..Among::default()
+        }),
+        Sessions::Union(scope) => Reach::Among(Among {
+            agents: agents_from_proto(&scope.agent_ids, "scope.union.agentIds")?,
+            keys: keys_from_proto(&scope.session_keys, "scope.union.sessionKeys")?,
+            family: None,
+        }),
     };
     Ok(Scope {
         reach,
@@ -290,13 +302,12 @@ pub fn scope_from_proto(wire: proto::Scope) -> Result<Scope, WireError> {
     })
 }
 
-fn agents_from_proto(ids: &[String]) -> Result<Vec<AgentId>, WireError> {
-    let parse = |id: &String| super::parsed(super::agent(id), "scope.agents.agentIds");
+fn agents_from_proto(ids: &[String], field: &'static str) -> Result<Vec<AgentId>, WireError> {
+    let parse = |id: &String| super::parsed(super::agent(id), field);
     ids.iter().map(parse).collect()
 }
 
-fn keys_from_proto(keys: &[String]) -> Result<Vec<SessionKey>, WireError> {
-    let field = "scope.keys.sessionKeys";
+fn keys_from_proto(keys: &[String], field: &'static str) -> Result<Vec<SessionKey>, WireError> {
     if keys.len() > SCOPE_KEYS_MAX {
         let given = i64::try_from(keys.len()).unwrap_or(i64::MAX);
         return Err(WireError::OutOfRange { field, given });

@@ -6,6 +6,7 @@ use confab_model::flow::{DeliveryMode, DeliveryStatus, FlowKind, FlowState, Part
 use confab_model::key::SessionKind;
 use confab_model::message::{ProvenanceKind, Role};
 use confab_model::run::{Lane, MessageState, RunState, Step};
+use confab_model::session::SendAction;
 use confab_proto::registry::v1 as registry;
 use confab_proto::types::v1 as proto;
 
@@ -57,6 +58,9 @@ numbered! {
     }
     ChatType = proto::ChatType {
         Direct => "CHAT_TYPE_DIRECT", Group => "CHAT_TYPE_GROUP", Channel => "CHAT_TYPE_CHANNEL",
+    }
+    SendAction = proto::SendPolicy {
+        Allow => "SEND_POLICY_ALLOW", Deny => "SEND_POLICY_DENY",
     }
     Role = proto::Role {
         User => "ROLE_USER", Assistant => "ROLE_ASSISTANT", ToolResult => "ROLE_TOOL_RESULT",

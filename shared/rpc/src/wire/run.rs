@@ -8,7 +8,8 @@ use prost::Message as _;
 use super::enums::Numbered as _;
 use super::{WireError, enums, message, numbers, time};
 
-/// Whether a run is shown with the whole text handed to its agent.
+/// Whether a run is shown with its step's text for the agent. Its notices, which stand above that
+/// text in what the agent is handed, are shown always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompt {
     /// With it: for drivers.
@@ -17,8 +18,7 @@ pub enum Prompt {
     LeftOut,
 }
 
-/// The proto's form of a run. What became of its flow's outbound message is the flow's to tell;
-/// notices are the caller's to fill in.
+/// The proto's form of a run. What became of its flow's outbound message is the flow's to tell.
 pub fn to_proto(run: &Run, delivery: Option<proto::DeliverySummary>, prompt: Prompt) -> proto::Run {
     proto::Run {
         run_id: run.id.to_string(),
@@ -30,7 +30,7 @@ pub fn to_proto(run: &Run, delivery: Option<proto::DeliverySummary>, prompt: Pro
         lane: run.lane.number(),
         state: run.state.number(),
         input: run.input.clone(),
-        notices: Vec::new(),
+        notices: run.notices.clone(),
         reply: run.reply.clone(),
         error: run.error.as_ref().map(error_to_proto),
         message_state: run.message_state().number(),
@@ -72,6 +72,7 @@ pub fn from_proto(wire: proto::Run) -> Result<Run, WireError> {
         state: enums::from_proto(wire.state, "run.state")?,
         input: wire.input,
         prompt: wire.prompt,
+        notices: wire.notices,
         provenance: wire
             .provenance
             .map(message::provenance_from_proto)

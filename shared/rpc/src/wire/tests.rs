@@ -2,4 +2,6 @@
 
 mod arbitrary;
 mod incoming;
+mod patches;
 mod round_trips;
+mod rows;

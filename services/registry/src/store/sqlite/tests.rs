@@ -1,16 +1,15 @@
 //! The suite on SQLite, and how its statements are carried out.
 
-use confab_model::id::{AgentId, TenantId};
-use confab_model::key::SessionKey;
-use confab_rpc::gate::Reach;
+use confab_model::clock::Timestamp;
+use confab_model::id::TenantId;
 use confab_store::sqlite::{Database, TemporaryDatabase};
 use sqlx::{Execute as _, Row as _};
 
-use super::{AGENTS, DESCENDANTS, LABEL_HOLDER, MIGRATIONS, SqliteStore, list};
+use super::{AGENTS, DESCENDANTS, LABEL_HOLDER, MIGRATIONS, SqliteStore, upkeep};
 use crate::store::conformance;
-use crate::store::{Filter, Position};
+use crate::store::upkeep::Place;
 
-async fn open() -> (SqliteStore, TemporaryDatabase) {
+pub(super) async fn open() -> (SqliteStore, TemporaryDatabase) {
     let database = Database::temporary(MIGRATIONS).await.unwrap();
     (SqliteStore::new(database.clone()), database)
 }
@@ -18,7 +17,7 @@ async fn open() -> (SqliteStore, TemporaryDatabase) {
 conformance::suite!(open);
 
 /// How the database would carry out a statement, a line a step.
-async fn plan(database: &Database, sql: &str) -> String {
+pub(super) async fn plan(database: &Database, sql: &str) -> String {
     let explained = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
     let rows = sqlx::query(explained)
         .fetch_all(database.reader())
@@ -28,76 +27,6 @@ async fn plan(database: &Database, sql: &str) -> String {
         .map(|row| row.get::<String, _>("detail"))
         .collect::<Vec<_>>()
         .join("\n")
-}
-
-async fn list_plan(filter: &Filter, after: Option<&Position>) -> String {
-    let (_, database) = open().await;
-    let mut statement = list::statement(&TenantId::default(), filter, after, 201);
-    let sql = statement.build().sql().as_str().to_owned();
-    plan(&database, &sql).await
-}
-
-fn filter(reach: Reach) -> Filter {
-    Filter {
-        reach,
-        kinds: vec![confab_model::key::SessionKind::Main],
-        updated_since: None,
-        label: None,
-        agent_id: None,
-        search: Some("x".to_owned()),
-        archived: false,
-        global: false,
-    }
-}
-
-fn position() -> Position {
-    Position {
-        pinned_at: 0,
-        updated_at: 1,
-        created_at: 1,
-        key: "agent:a:main".to_owned(),
-    }
-}
-
-#[tokio::test]
-async fn a_list_reads_its_index_in_order_and_sorts_nothing() {
-    let writer = || AgentId::normalise("writer");
-    for (reach, index) in [
-        (Reach::All, "sessions_listed"),
-        (Reach::Agents(vec![writer()]), "sessions_listed_by_agent"),
-        (
-            Reach::Agents(vec![writer(), AgentId::normalise("editor")]),
-            "sessions_listed",
-        ),
-    ] {
-        for after in [None, Some(position())] {
-            let plan = list_plan(&filter(reach.clone()), after.as_ref()).await;
-            let expected = format!("SEARCH sessions USING INDEX {index} (tenant=? AND shelf=?");
-            assert!(plan.starts_with(&expected), "{reach:?} {after:?}: {plan}");
-            assert!(!plan.contains("TEMP B-TREE"), "{reach:?} {after:?}: {plan}");
-            assert!(
-                !plan.contains("SCAN sessions"),
-                "{reach:?} {after:?}: {plan}"
-            );
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_further_page_begins_where_the_last_one_ended() {
-    let plan = list_plan(&filter(Reach::All), Some(&position())).await;
-    assert!(
-        plan.contains("(pinned_at,updated_at,created_at,key)<(?,?,?,?)"),
-        "{plan}"
-    );
-}
-
-#[tokio::test]
-async fn a_list_of_some_keys_looks_only_at_these() {
-    let keys = vec![SessionKey::parse("agent:a:main").unwrap()];
-    let plan = list_plan(&filter(Reach::Keys(keys)), None).await;
-    assert!(plan.contains("SEARCH sessions USING INDEX"), "{plan}");
-    assert!(plan.contains("key=?"), "{plan}");
 }
 
 #[tokio::test]
@@ -110,7 +39,8 @@ async fn lookups_use_an_index() {
         ),
         (
             "SELECT session_ids.session_id, packed FROM session_ids JOIN sessions USING (tenant, key) \
-             WHERE session_ids.tenant = $1 AND session_ids.session_id IN ($2, $3)",
+             WHERE session_ids.retired_at IS NULL AND session_ids.tenant = $1 \
+             AND session_ids.session_id IN ($2, $3)",
             "sqlite_autoindex_session_ids_1",
         ),
         (
@@ -121,9 +51,56 @@ async fn lookups_use_an_index() {
         (LABEL_HOLDER, "sessions_by_label"),
         (AGENTS, "sessions_by_agent"),
         (DESCENDANTS, "sessions_by_spawner"),
+        (DESCENDANTS, "sessions_spawning"),
     ] {
         let plan = plan(&database, sql).await;
         assert!(plan.contains(index), "{sql}: {plan}");
         assert!(!plan.contains("SCAN sessions"), "{sql}: {plan}");
     }
+}
+
+#[tokio::test]
+async fn maintenance_reads_its_indices_in_order() {
+    let (_, database) = open().await;
+    let place = Place {
+        updated_at: Timestamp::from_millis(1),
+        tenant: TenantId::default(),
+        key: "agent:a:main".to_owned(),
+    };
+    let now = Timestamp::from_millis(2);
+    let tenant = TenantId::default();
+    let some = Some(&tenant);
+    for (mut statement, index) in [
+        (
+            upkeep::done_since(None, now, 9),
+            "sessions_done (done_at>? AND done_at<?)",
+        ),
+        (
+            upkeep::unmoved_before(None, now, None, 9),
+            "sessions_removable (updated_at<?)",
+        ),
+        (
+            upkeep::unmoved_before(None, now, Some(&place), 9),
+            "sessions_removable ((updated_at,tenant,key)>(?,?,?) AND updated_at<?)",
+        ),
+        (
+            upkeep::unmoved_before(some, now, None, 9),
+            "sessions_removable_by_tenant (tenant=? AND updated_at<?)",
+        ),
+        (
+            upkeep::unmoved_before(some, now, Some(&place), 9),
+            "sessions_removable_by_tenant (tenant=? AND updated_at",
+        ),
+    ] {
+        let sql = statement.build().sql().as_str().to_owned();
+        let plan = plan(&database, &sql).await;
+        assert!(
+            plan.contains(&format!("SEARCH sessions USING INDEX {index}")),
+            "{sql}: {plan}"
+        );
+        assert!(!plan.contains("TEMP B-TREE"), "{sql}: {plan}");
+    }
+    let plan = plan(&database, upkeep::ROW_COUNTS).await;
+    assert!(plan.contains("USING COVERING INDEX"), "{plan}");
+    assert!(!plan.contains("TEMP B-TREE"), "{plan}");
 }

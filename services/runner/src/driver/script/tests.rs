@@ -29,6 +29,7 @@ fn stored(step: Step, input: &str) -> StoredRun {
         state: RunState::Running,
         input: input.to_owned(),
         prompt: format!("prompt of {input}"),
+        notices: Vec::new(),
         provenance: None,
         reply: None,
         error: None,
@@ -240,4 +241,22 @@ async fn a_rule_that_hangs_never_answers() {
     tokio::time::timeout(Duration::from_hours(100), hanging)
         .await
         .unwrap_err();
+}
+
+#[tokio::test]
+async fn the_notices_of_a_run_stand_above_its_prompt_and_nowhere_else() {
+    // D57, D62
+    let stage = Stage::new().await;
+    let mut stored = stored(Step::Human, "a");
+    stored.run.notices = vec!["first changed".to_owned(), "second changed".to_owned()];
+    // What a rule looks for is looked for in the input alone.
+    let rules = json!([
+        { "match": "changed", "reply": "never" },
+        { "reply": "{message}|{notices}|{prompt}" },
+    ]);
+    let Outcome::Replied { text, .. } = stage.run(rules, &stored).await else {
+        panic!("it answers");
+    };
+    let lines = "first changed\nsecond changed";
+    assert_eq!(text, format!("a|{lines}|{lines}\n\nprompt of a"));
 }

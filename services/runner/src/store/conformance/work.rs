@@ -114,16 +114,17 @@ pub(crate) async fn a_run_keeps_the_first_generation_it_found(backend: &impl Bac
     bench.run(B, 1, said("t0")).await;
     let turn = bench.claim(A, 2).await.unwrap();
     assert_eq!(turn.run.session_id, None);
-    for generation in ["first", "second"] {
-        let generation = SessionId::parse(generation).unwrap();
+    for name in ["first", "second"] {
+        let generation = SessionId::parse(name).unwrap();
         bench
             .store
-            .bind_session(&turn.run.id, &generation)
+            .bind_session(&turn.run.id, &generation, Some(name))
             .await
             .unwrap();
         bench.crash().await;
-        let found = bench.read(&turn.run.id).await.run.session_id.unwrap();
-        assert_eq!(found.as_str(), "first");
+        let found = bench.read(&turn.run.id).await.run;
+        assert_eq!(found.session_id.unwrap().as_str(), "first");
+        assert_eq!(found.model.as_deref(), Some("first"));
     }
 }
 

@@ -1,21 +1,19 @@
 //! Flows: acceptance, reading, listing.
 
 use confab_flow::exchange::Event;
-use confab_model::clock::Timestamp;
 use confab_model::flow::Flow;
-use confab_model::id::{FlowId, IdempotencyKey, Ids, RunId, TenantId};
+use confab_model::id::{FlowId, Ids, RunId, TenantId};
 use confab_model::key::SessionKey;
-use confab_model::run::RunState;
 use confab_rpc::wire;
 use confab_store::StoreError;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{QueryBuilder, Row as _, Sqlite};
 
-use super::{deliveries, journal, runs};
+use super::{activity, deliveries, fences, journal, keys, runs};
 use crate::plan::{self, Cause, Plan};
 use crate::store::{
-    Activity, FlowDetail, KeyUse, NewFlow, OpenError, Opened, Page, PageRequest, RecordCursor,
-    UsedKey,
+    FirstUse, FlowDetail, KeyUse, NewFlow, OpenError, Opened, Page, PageRequest, QueuedSession,
+    RecordCursor, Standing,
 };
 
 /// Accepts a flow, or finds the one that the same key was used for.
@@ -29,6 +27,7 @@ pub(super) async fn open(
     {
         return Ok((Opened::Repeated(run), None));
     }
+    check_standing(connection, new).await?;
     check_queue(connection, new).await?;
     let cause = Cause {
         run_id: new.parent_run_id.as_ref(),
@@ -41,24 +40,8 @@ pub(super) async fn open(
     insert(connection, new, &plan.flow).await?;
     journal::append(connection, &new.flow.id, &Event::Started, &cause).await?;
     journal::write_actions(connection, &new.tenant, &plan).await?;
-    runs::note_activity(connection, &accepted(new)).await?;
+    activity::note_accepted(connection, new).await?;
     Ok((Opened::Fresh(new.run_id.clone()), Some(plan)))
-}
-
-/// The message itself moves the session, before its run has begun.
-fn accepted(new: &NewFlow) -> Activity {
-    Activity {
-        tenant: new.tenant.clone(),
-        session_key: new.flow.target.clone(),
-        run_id: new.run_id.clone(),
-        state: RunState::Queued,
-        occurred_at: new.flow.created_at,
-        started_at: None,
-        ended_at: None,
-        model: None,
-        total_tokens: None,
-        inbound_route: new.inbound_route.clone(),
-    }
 }
 
 /// Looks up or takes an idempotency key.
@@ -69,72 +52,33 @@ async fn used_key(
     new: &NewFlow,
 ) -> Result<Option<RunId>, OpenError> {
     let now = new.flow.created_at;
-    match read_key(connection, tenant, &key.owner, &key.key, now).await? {
-        Some(used) if used.fingerprint == key.fingerprint => Ok(Some(used.run_id)),
-        Some(_) => Err(OpenError::KeyReused {
-            key: key.key.to_string(),
-        }),
-        None => {
-            insert_key(connection, tenant, key, &new.run_id).await?;
-            Ok(None)
-        },
-    }
-}
-
-/// What a key was used for, if it is still remembered.
-pub(super) async fn read_key(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    owner: &str,
-    key: &IdempotencyKey,
-    now: Timestamp,
-) -> Result<Option<UsedKey>, StoreError> {
-    let row = sqlx::query(
-        "SELECT fingerprint, run_id FROM idempotency \
-         WHERE tenant = $1 AND owner = $2 AND key = $3 AND expires_at > $4",
-    )
-    .bind(tenant.as_str())
-    .bind(owner)
-    .bind(key.as_str())
-    .bind(now.millis())
-    .fetch_optional(connection)
-    .await?;
-    let Some(row) = row else {
+    let Some(used) = keys::read(connection, tenant, &key.owner, &key.key, now).await? else {
+        let first = FirstUse::Run(new.run_id.clone());
+        keys::insert(connection, tenant, key, &first).await?;
         return Ok(None);
     };
-    let run: String = row.try_get("run_id")?;
-    Ok(Some(UsedKey {
-        fingerprint: row.try_get("fingerprint")?,
-        run_id: RunId::parse(run).map_err(StoreError::corrupt)?,
-    }))
-}
-
-/// Takes a key, over one that is no longer remembered.
-async fn insert_key(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    key: &KeyUse,
-    run: &RunId,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO idempotency (tenant, owner, key, fingerprint, run_id, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant, owner, key) DO UPDATE SET \
-         fingerprint = excluded.fingerprint, run_id = excluded.run_id, \
-         expires_at = excluded.expires_at",
-    )
-    .bind(tenant.as_str())
-    .bind(&key.owner)
-    .bind(key.key.as_str())
-    .bind(&key.fingerprint)
-    .bind(run.as_str())
-    .bind(key.expires_at.millis())
-    .execute(connection)
-    .await?;
-    Ok(())
+    match used.first {
+        FirstUse::Run(run) if used.fingerprint == key.fingerprint => Ok(Some(run)),
+        FirstUse::Run(_) | FirstUse::Change { .. } => Err(OpenError::KeyReused {
+            key: key.key.to_string(),
+        }),
+    }
 }
 
 const COUNT_WAITING: &str = "SELECT COUNT(*) AS waiting FROM runs \
      WHERE tenant = $1 AND session_key = $2 AND state = 'queued'";
+
+/// Nothing begins for a session that is fenced, or that changed after the call was admitted (B224).
+async fn check_standing(connection: &mut SqliteConnection, new: &NewFlow) -> Result<(), OpenError> {
+    let session = QueuedSession::new(&new.tenant, &new.flow.target);
+    let admitted_epoch = wire::numbers::to_i64(new.work_epoch);
+    let session_key = new.flow.target.clone();
+    match fences::standing(connection, &session, admitted_epoch).await? {
+        Standing::Open => Ok(()),
+        Standing::Fenced => Err(OpenError::Fenced { session_key }),
+        Standing::Outdated => Err(OpenError::Outdated { session_key }),
+    }
+}
 
 async fn check_queue(connection: &mut SqliteConnection, new: &NewFlow) -> Result<(), OpenError> {
     let row = sqlx::query(COUNT_WAITING)

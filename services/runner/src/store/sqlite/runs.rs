@@ -4,7 +4,6 @@ use confab_flow::exchange::Event;
 use confab_model::clock::Timestamp;
 use confab_model::id::{FlowId, Ids, RunId, SessionId, TenantId};
 use confab_model::key::SessionKey;
-use confab_model::message::Usage;
 use confab_model::run::{Run, RunState};
 use confab_rpc::wire;
 use confab_store::StoreError;
@@ -12,10 +11,10 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{QueryBuilder, Row as _, Sqlite};
 
 use super::flows::push_flows;
-use super::journal;
+use super::{activity, journal, notices};
 use crate::plan::{Cause, Plan, PlannedRun};
 use crate::store::{
-    Activity, Claimed, Lease, Page, PageRequest, QueuedSession, RecordCursor, RunResult, StoredRun,
+    Claimed, Lease, Page, PageRequest, QueuedSession, RecordCursor, RunResult, StoredRun,
     apply_outcome,
 };
 
@@ -23,7 +22,7 @@ use crate::store::{
 macro_rules! columns {
     () => {
         "tenant, step_id, store_input, packed, state, session_id, attempts, ordinal, started_at, \
-         ended_at, lease_epoch, result, trace_parent"
+         ended_at, lease_epoch, result, trace_parent, notices, model"
     };
 }
 
@@ -59,8 +58,9 @@ pub(super) async fn insert(
 
 /// Gives each session its next run.
 ///
-/// A person's run goes first, then the order of acceptance; a session that is held gets none. The
-/// ordinal counts the runs of the session that have begun, so a repeated attempt keeps its own.
+/// A person's run goes first, then the order of acceptance; a session that is held or fenced gets
+/// none. The ordinal counts the runs of the session that have begun, so a repeated attempt keeps
+/// its own.
 ///
 /// Source: D48, D50.
 const CLAIM: &str = concat!(
@@ -71,7 +71,8 @@ const CLAIM: &str = concat!(
     "WHERE queue_seq = (SELECT queue_seq FROM runs WHERE tenant = $1 AND session_key = $2 ",
     "AND state = 'queued' ORDER BY priority, queue_seq LIMIT 1) ",
     "AND NOT EXISTS (SELECT 1 FROM runs WHERE tenant = $1 AND session_key = $2 ",
-    "AND holds_session = 1) RETURNING ",
+    "AND holds_session = 1) AND NOT EXISTS (SELECT 1 FROM fences ",
+    "WHERE tenant = $1 AND session_key = $2) RETURNING ",
     columns!(),
 );
 
@@ -91,8 +92,9 @@ pub(super) async fn claim(
             .fetch_optional(&mut *connection)
             .await?;
         let Some(row) = row else { continue };
-        let stored = unpack(&row)?;
-        note_activity(connection, &activity_of(&stored, lease.now)).await?;
+        let mut stored = unpack(&row)?;
+        notices::attach(connection, &mut stored).await?;
+        activity::note_run(connection, &stored, lease.now).await?;
         claimed.push(Claimed(stored));
     }
     Ok(claimed)
@@ -144,7 +146,7 @@ pub(super) async fn end(
         return Ok(Ended::LeaseLost);
     };
     let stored = unpack(&row)?;
-    note_activity(connection, &activity_of(&stored, now)).await?;
+    activity::note_run(connection, &stored, now).await?;
     let event = Event::RunEnded {
         step: stored.step_id,
         outcome: result.outcome.clone(),
@@ -232,17 +234,21 @@ pub(super) async fn requeue(
     Ok((queued, spent))
 }
 
-/// Notes the generation a flow's own run found.
+/// Notes the generation a flow's own run found, and the model that it is asked for.
 pub(super) async fn bind(
     connection: &mut SqliteConnection,
     run: &RunId,
     session_id: &SessionId,
+    model: Option<&str>,
 ) -> Result<(), StoreError> {
-    sqlx::query("UPDATE runs SET session_id = $2 WHERE run_id = $1 AND session_id IS NULL")
-        .bind(run.as_str())
-        .bind(session_id.as_str())
-        .execute(connection)
-        .await?;
+    sqlx::query(
+        "UPDATE runs SET session_id = $2, model = $3 WHERE run_id = $1 AND session_id IS NULL",
+    )
+    .bind(run.as_str())
+    .bind(session_id.as_str())
+    .bind(model)
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
@@ -390,6 +396,27 @@ pub(super) async fn unfinished(reader: &SqlitePool) -> Result<Vec<StoredRun>, St
     rows.iter().map(unpack).collect()
 }
 
+const LIVE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE tenant = $1 AND session_key = $2 AND state = 'queued' UNION ALL SELECT ",
+    columns!(),
+    " FROM runs WHERE tenant = $1 AND session_key = $2 AND holds_session = 1",
+);
+
+/// A session's queued runs, and the one that holds it.
+pub(super) async fn live(
+    connection: &mut SqliteConnection,
+    session: &QueuedSession,
+) -> Result<Vec<StoredRun>, StoreError> {
+    let rows = sqlx::query(LIVE)
+        .bind(session.tenant.as_str())
+        .bind(session.session_key.as_str())
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(unpack).collect()
+}
+
 const QUEUED_SESSIONS: &str =
     "SELECT DISTINCT tenant, session_key FROM runs WHERE state = 'queued'";
 
@@ -417,35 +444,6 @@ pub(super) async fn queued_sessions(reader: &SqlitePool) -> Result<Vec<QueuedSes
     rows.iter().map(queued_session).collect()
 }
 
-/// Notes what the registry must be told, in the transaction that makes it true.
-pub(super) async fn note_activity(
-    connection: &mut SqliteConnection,
-    activity: &Activity,
-) -> Result<(), StoreError> {
-    let packed = serde_json::to_vec(activity).map_err(StoreError::corrupt)?;
-    sqlx::query("INSERT INTO activity (packed) VALUES ($1)")
-        .bind(packed)
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-fn activity_of(stored: &StoredRun, now: Timestamp) -> Activity {
-    let run = &stored.run;
-    Activity {
-        tenant: stored.tenant.clone(),
-        session_key: run.session_key.clone(),
-        run_id: run.id.clone(),
-        state: run.state,
-        occurred_at: now,
-        started_at: run.started_at,
-        ended_at: run.ended_at,
-        model: run.model.clone(),
-        total_tokens: run.usage.map(Usage::total),
-        inbound_route: None,
-    }
-}
-
 /// The record as it is: what was accepted, with what happened since.
 fn unpack(row: &SqliteRow) -> Result<StoredRun, StoreError> {
     let packed: Vec<u8> = row.try_get("packed")?;
@@ -461,6 +459,8 @@ fn unpack(row: &SqliteRow) -> Result<StoredRun, StoreError> {
     run.attempts = row.try_get("attempts")?;
     let ordinal: i64 = row.try_get("ordinal")?;
     run.ordinal = u64::try_from(ordinal).map_err(StoreError::corrupt)?;
+    run.notices = notices::unpack(row.try_get("notices")?)?;
+    run.model = row.try_get::<Option<String>, _>("model")?.or(run.model);
     run.started_at = moment(row, "started_at")?;
     run.ended_at = moment(row, "ended_at")?;
     let result: Option<String> = row.try_get("result")?;
@@ -489,7 +489,7 @@ fn moment(row: &SqliteRow, column: &str) -> Result<Option<Timestamp>, StoreError
     Ok(millis.map(Timestamp::from_millis))
 }
 
-fn queued_session(row: &SqliteRow) -> Result<QueuedSession, StoreError> {
+pub(super) fn queued_session(row: &SqliteRow) -> Result<QueuedSession, StoreError> {
     let (tenant, key): (String, String) = (row.try_get("tenant")?, row.try_get("session_key")?);
     Ok(QueuedSession {
         tenant: TenantId::parse(tenant).map_err(StoreError::corrupt)?,
@@ -510,6 +510,7 @@ pub(super) fn statements() -> Vec<String> {
     let one = list_query(&tenant, session.as_ref(), &[], &page).into_string();
     let fixed = [
         CLAIM,
+        LIVE,
         REQUEUE,
         TAKE_SPENT,
         UNFINISHED,

@@ -133,17 +133,18 @@ fn what_the_table_does_not_list_is_for_nobody() {
 }
 
 /// Methods for services alone, by the contract.
-const SERVICES_ONLY: [&str; 6] = [
+const SERVICES_ONLY: [&str; 7] = [
     "RegistryService/Authorize",
     "RegistryService/RecordActivity",
     "RegistryService/CommitLifecycle",
     "RegistryService/WatchTarget",
     "RegistryService/WatchNotices",
     "RegistryService/AckNotices",
+    "RegistryService/ListOverdueSessions",
 ];
 
 /// Methods behind the tools of agents, and those that read what an agent asked for (D73).
-const AGENTS: [&str; 21] = [
+const AGENTS: [&str; 22] = [
     "RegistryService/GetSession",
     "RegistryService/ListSessions",
     "RegistryService/ResolveSession",
@@ -151,6 +152,7 @@ const AGENTS: [&str; 21] = [
     "RegistryService/GetStatus",
     "RegistryService/ListStateEvents",
     "RegistryService/ListAgents",
+    "RegistryService/GetToolPolicy",
     "TranscriptService/GetHistory",
     "TranscriptService/TailSessions",
     "TranscriptService/SearchMessages",

@@ -12,7 +12,12 @@ use confab_model::id::{
 use confab_model::key::SessionKey;
 use confab_model::message::{Block, Message, NewMessage, Provenance, ProvenanceKind, Role, Usage};
 use confab_model::run::{Lane, Run, RunError, RunState, Step};
-use confab_model::session::{Label, LastRun, Origin, Session};
+use confab_model::session::levels::{
+    ElevatedLevel, ExecAsk, ExecHost, ExecSecurity, FastMode, GroupActivation, ReasoningLevel,
+    ResponseUsage, SpawnMode, SubagentControlScope, SubagentRole, ThinkingLevel, TraceLevel,
+    VerboseLevel,
+};
+use confab_model::session::{Label, LastRun, Origin, SendAction, Session, Spawn, Tuning};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -21,7 +26,7 @@ use serde_json::{Map, Value};
 
 use crate::caller::{Caller, Identity};
 use crate::error::{Reason, RpcError, Violation};
-use crate::gate::{About, Action, Answer, Question, Reach, Scope, ScopeNote, Target};
+use crate::gate::{About, Action, Among, Answer, Question, Reach, Scope, ScopeNote, Target};
 
 fn text() -> impl Strategy<Value = String> {
     any::<String>()
@@ -184,7 +189,7 @@ pub(super) fn run() -> impl Strategy<Value = Run> {
         lane,
         state,
         text(),
-        text(),
+        (text(), vec(text(), 0..3)),
         of(provenance()),
     );
     let end = (
@@ -199,7 +204,7 @@ pub(super) fn run() -> impl Strategy<Value = Run> {
     let times = (moment(), of(moment()), of(moment()));
     (ids, work, end, times).prop_map(|(ids, work, end, times)| {
         let (id, session_key, session_id, agent_id, flow_id, parent_run_id, chain_id) = ids;
-        let (step, turn, lane, state, input, prompt, provenance) = work;
+        let (step, turn, lane, state, input, (prompt, notices), provenance) = work;
         let (reply, error, hop, attempts, ordinal, model, usage) = end;
         Run {
             id: RunId::parse(id).unwrap(),
@@ -212,6 +217,7 @@ pub(super) fn run() -> impl Strategy<Value = Run> {
             state,
             input,
             prompt,
+            notices,
             provenance,
             reply,
             error: error.map(|(class, message)| RunError { class, message }),
@@ -305,26 +311,94 @@ pub(super) fn delivery() -> impl Strategy<Value = Delivery> {
 
 fn last_run() -> impl Strategy<Value = LastRun> {
     let state = select(RunState::ALL.to_vec());
-    (
-        id(),
-        state,
-        of(moment()),
-        of(moment()),
-        of(text()),
-        of(count()),
-    )
-        .prop_map(
-            |(run_id, state, started_at, ended_at, model, total_tokens)| LastRun {
-                run_id: RunId::parse(run_id).unwrap(),
-                state,
-                started_at,
-                ended_at,
-                model,
-                total_tokens,
-            },
-        )
+    let head = (id(), state, of(moment()), of(moment()), of(text()));
+    let tokens = (of(count()), of(count()), of(count()));
+    (head, tokens).prop_map(|(head, tokens)| {
+        let (run_id, state, started_at, ended_at, model) = head;
+        let (total_tokens, input_tokens, output_tokens) = tokens;
+        LastRun {
+            run_id: RunId::parse(run_id).unwrap(),
+            state,
+            started_at,
+            ended_at,
+            model,
+            total_tokens,
+            input_tokens,
+            output_tokens,
+        }
+    })
 }
 
+fn tuning() -> impl Strategy<Value = Tuning> {
+    let levels = (
+        of(text()),
+        of(select(ThinkingLevel::ALL)),
+        of(select(VerboseLevel::ALL)),
+        of(select(TraceLevel::ALL)),
+        (
+            of(select(ReasoningLevel::ALL)),
+            of(select(ResponseUsage::ALL)),
+            of(select(ElevatedLevel::ALL)),
+            of(select(FastMode::ALL)),
+        ),
+    );
+    let rules = (
+        of(select(ExecHost::ALL)),
+        of(select(ExecSecurity::ALL)),
+        of(select(ExecAsk::ALL)),
+        of(text()),
+        of(select(SendAction::ALL.to_vec())),
+        of(select(GroupActivation::ALL)),
+    );
+    (levels, rules).prop_map(|(levels, rules)| {
+        let (model, thinking_level, verbose_level, trace_level, more) = levels;
+        let (reasoning_level, response_usage, elevated_level, fast_mode) = more;
+        let (exec_host, exec_security, exec_ask, exec_node, send_policy, group_activation) = rules;
+        Tuning {
+            model,
+            thinking_level,
+            verbose_level,
+            trace_level,
+            reasoning_level,
+            response_usage,
+            elevated_level,
+            fast_mode,
+            exec_host,
+            exec_security,
+            exec_ask,
+            exec_node,
+            send_policy,
+            group_activation,
+        }
+    })
+}
+
+fn spawn() -> impl Strategy<Value = Spawn> {
+    let words = (
+        of(small()),
+        of(select(SpawnMode::ALL)),
+        of(select(SubagentRole::ALL)),
+        of(select(SubagentControlScope::ALL)),
+    );
+    let tools = || vec("[a-z_]{1,9}", 0..3);
+    let texts = (of(text()), of(text()), tools(), tools());
+    (words, texts).prop_map(|(words, texts)| {
+        let (depth, mode, role, control_scope) = words;
+        let (workspace_dir, cwd, inherited_tool_allow, inherited_tool_deny) = texts;
+        Spawn {
+            depth,
+            mode,
+            role,
+            control_scope,
+            workspace_dir,
+            cwd,
+            inherited_tool_allow,
+            inherited_tool_deny,
+        }
+    })
+}
+
+/// Rows in all their parts, but without a state event.
 pub(super) fn session() -> impl Strategy<Value = Session> {
     let chat_type = select(vec![ChatType::Direct, ChatType::Group, ChatType::Channel]);
     let head = (
@@ -336,18 +410,26 @@ pub(super) fn session() -> impl Strategy<Value = Session> {
         of(key()),
         any::<bool>(),
     );
+    let origin =
+        (of(id()), of(id()), of(id())).prop_map(|(provider, account_id, thread_id)| Origin {
+            provider,
+            account_id,
+            thread_id,
+        });
     let middle = (
         of(chat_type),
-        of(id()),
-        of(id()),
+        origin,
         of(route()),
         of(last_run()),
+        tuning(),
+        spawn(),
+        of(text()),
     );
-    let times = (of(moment()), of(moment()), moment(), moment());
+    let times = (vec(moment(), 3), vec(of(moment()), 5));
     (head, middle, times).prop_map(|(head, middle, times)| {
         let (key, session_id, row_version, work_epoch, label, spawned_by, sandboxed) = head;
-        let (chat_type, provider, account_id, delivery_context, last_run) = middle;
-        let (archived_at, pinned_at, created_at, updated_at) = times;
+        let (chat_type, origin, delivery_context, last_run, tuning, spawn, category) = middle;
+        let (always, sometimes) = times;
         Session {
             key,
             session_id: SessionId::parse(session_id).unwrap(),
@@ -357,16 +439,21 @@ pub(super) fn session() -> impl Strategy<Value = Session> {
             spawned_by,
             sandboxed,
             chat_type,
-            origin: Origin {
-                provider,
-                account_id,
-            },
+            origin,
             delivery_context,
-            archived_at,
-            pinned_at,
-            created_at,
-            updated_at,
+            archived_at: sometimes[0],
+            pinned_at: sometimes[1],
+            created_at: always[0],
+            updated_at: always[1],
             last_run,
+            tuning,
+            spawn,
+            category,
+            marked_unread_at: sometimes[2],
+            last_read_at: sometimes[3],
+            session_started_at: always[2],
+            last_interaction_at: sometimes[4],
+            state_version: 0,
         }
     })
 }
@@ -411,11 +498,15 @@ pub(super) fn question() -> impl Strategy<Value = Question> {
         vec(target(), 2..5).prop_map(About::Many),
         Just(About::Scope),
     ];
-    (caller(), select(Action::ALL.to_vec()), about).prop_map(|(caller, action, about)| Question {
-        caller,
-        action,
-        about,
-    })
+    let channel = of("[a-z]{1,8}");
+    (caller(), select(Action::ALL.to_vec()), about, channel).prop_map(
+        |(caller, action, about, channel)| Question {
+            caller,
+            action,
+            about,
+            channel,
+        },
+    )
 }
 
 pub(super) fn answer() -> impl Strategy<Value = Answer> {
@@ -427,8 +518,11 @@ pub(super) fn answer() -> impl Strategy<Value = Answer> {
     let decision = prop_oneof![session().prop_map(Ok), refusal];
     let reach = prop_oneof![
         Just(Reach::All),
-        vec(agent(), 0..4).prop_map(Reach::Agents),
-        vec(key(), 0..4).prop_map(Reach::Keys),
+        (vec(agent(), 0..4), vec(key(), 0..4)).prop_map(|(agents, keys)| Reach::Among(Among {
+            agents,
+            keys,
+            family: None,
+        })),
     ];
     let note = (id(), text()).prop_map(|(mode, warning)| ScopeNote { mode, warning });
     let scope = (reach, of(note)).prop_map(|(reach, note)| Scope { reach, note });

@@ -338,6 +338,7 @@ fn every_fault_of_a_question_is_told() {
         action: 0,
         targets: vec![proto::SessionTarget::default()],
         scope: false,
+        channel: None,
     };
     let error = question_from_wire(wire).unwrap_err();
     let fields: Vec<_> = error
@@ -368,6 +369,7 @@ fn a_question_has_targets_or_a_scope_but_not_both() {
             action: 1,
             targets: vec![target; count],
             scope,
+            channel: None,
         })
     };
     assert!(ask(1, false).is_ok() && ask(1000, false).is_ok() && ask(0, true).is_ok());

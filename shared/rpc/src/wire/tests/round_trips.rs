@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::arbitrary;
 use crate::error::{Reason, RpcError, Violation};
-use crate::gate::{Answer, Reach};
+use crate::gate::{Among, Answer, Reach};
 use crate::wire::authorize::{
     answer_from_proto, answer_to_proto, question_from_wire, question_to_proto, scope_from_proto,
 };
@@ -89,7 +89,12 @@ proptest! {
 
     #[test]
     fn every_packed_session_comes_back_with_the_state_of_its_run(given in arbitrary::session()) {
-        prop_assert_eq!(session::unpack(&session::pack(&given)).unwrap(), given);
+        let back = session::unpack(&session::pack(&given)).unwrap();
+        let shown = session::unpack_row(&session::pack(&given)).unwrap();
+        let expected = proto::Session { state_version: 0, ..session::to_proto(&given, &Perspective::default()) };
+        prop_assert_eq!((*shown.row, shown.fault), (expected, None));
+        prop_assert_eq!(back.fault, None);
+        prop_assert_eq!(back.session, given);
     }
 
     #[test]
@@ -248,23 +253,12 @@ fn a_struct_that_is_too_deep_is_refused() {
 }
 
 fn row(key: &str) -> Session {
-    Session {
-        key: SessionKey::parse(key).unwrap(),
-        session_id: confab_model::id::SessionId::parse("generation").unwrap(),
-        row_version: 1,
-        work_epoch: 0,
-        label: None,
-        spawned_by: None,
-        sandboxed: false,
-        chat_type: None,
-        origin: confab_model::session::Origin::default(),
-        delivery_context: None,
-        archived_at: None,
-        pinned_at: None,
-        created_at: Timestamp::default(),
-        updated_at: Timestamp::default(),
-        last_run: None,
-    }
+    let session_id = confab_model::id::SessionId::parse("generation").unwrap();
+    Session::fresh(
+        SessionKey::parse(key).unwrap(),
+        session_id,
+        Timestamp::default(),
+    )
 }
 
 #[test]
@@ -405,7 +399,7 @@ fn a_scope_that_is_not_all_is_never_read_as_all() {
         note: None,
     })
     .unwrap();
-    assert_eq!(scope.reach, Reach::Keys(Vec::new()));
+    assert_eq!(scope.reach, Reach::Among(Among::default()));
     let nothing = registry::Scope {
         sessions: None,
         note: None,
