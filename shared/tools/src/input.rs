@@ -67,6 +67,16 @@ impl<'v> Fields<'v> {
     /// Reads a text of at most `length`.
     pub(crate) fn text(&mut self, name: &'static str, length: Length) -> Option<String> {
         let field = self.field(name)?;
+        self.text_of(field, length)
+    }
+
+    /// Reads a text of at most `length` where a blank one means something and is no absent one.
+    pub(crate) fn text_or_blank(&mut self, name: &'static str, length: Length) -> Option<String> {
+        let field = self.written(name).filter(|field| !field.value.is_null())?;
+        self.text_of(field, length)
+    }
+
+    fn text_of(&mut self, field: Field<'_>, length: Length) -> Option<String> {
         let Value::String(text) = field.value else {
             self.refuse(field, "must be a string");
             return None;
@@ -203,6 +213,11 @@ impl<'v> Fields<'v> {
 
     /// The field called `name`, in either spelling, if it has a value.
     fn field(&mut self, name: &'static str) -> Option<Field<'v>> {
+        self.written(name).filter(|field| !is_absent(field.value))
+    }
+
+    /// The field called `name`, in either spelling, if it stands there at all.
+    fn written(&mut self, name: &'static str) -> Option<Field<'v>> {
         self.known.push(name);
         let snake = snake_case(name);
         let camel_given = self.given.get_key_value(name);
@@ -217,7 +232,7 @@ impl<'v> Fields<'v> {
             return None;
         }
         let (name, value) = camel_given.or(snake_given)?;
-        (!is_absent(value)).then_some(Field { name, value })
+        Some(Field { name, value })
     }
 
     fn refuse(&mut self, field: Field<'_>, rule: &str) {
@@ -314,6 +329,9 @@ pub(crate) fn cut(text: &str) -> String {
 fn unknown_field(name: &str, known: &[&'static str]) -> String {
     let allowed = known.join(", ");
     let shown = given(&Value::from(name));
+    if known.is_empty() {
+        return format!("unknown field {shown}; this tool takes no arguments");
+    }
     match suggestion(&camel_case(name), known) {
         Some(near) => {
             format!("unknown field {shown}; did you mean {near}? allowed: {allowed}")

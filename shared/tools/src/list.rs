@@ -46,8 +46,8 @@ pub(crate) struct Input {
     /// Only sessions of this agent.
     #[schemars(length(min = 1, max = AGENT_ID_CHARS_MAX))]
     pub(crate) agent_id: Option<String>,
-    /// Only sessions whose key, label, display name or `sessionId` contains this text, in upper or
-    /// lower case.
+    /// Only sessions whose key, label, display name, `sessionId` or model contains this text, in
+    /// upper or lower case.
     #[schemars(length(min = 1, max = SEARCH_BYTES_MAX))]
     pub(crate) search: Option<String>,
     /// True: only archived sessions; otherwise only open ones.
@@ -122,9 +122,9 @@ impl Input {
 /// Lists sessions for `caller`.
 ///
 /// # Errors
-/// When a service refuses or fails.
+/// When the registry refuses, or a service fails.
 ///
-/// Source: reg:L34, reg:L35, reg:L36, reg:L37, reg:L38, reg:L39.
+/// Source: D54, reg:L34, reg:L35, reg:L36, reg:L37, reg:L38, reg:L39.
 pub(crate) async fn call(
     clients: &Clients,
     caller: &Caller,
@@ -134,6 +134,7 @@ pub(crate) async fn call(
     let lowered = input.message_limit > wanted.messages;
     let mut registry = clients.registry.on_behalf_of(caller);
     let page = answer(registry.list_sessions(input.into_request()).await)?;
+    let faulty = page.faulty_rows;
     let tails = Tails::read(clients, caller, &page.sessions, wanted).await?;
     let rows = page.sessions.iter().enumerate().map(|(place, session)| {
         Ok(tails
@@ -141,7 +142,10 @@ pub(crate) async fn call(
             .into())
     });
     let rows = rows.collect::<Result<Vec<Value>, RpcError>>()?;
-    Ok(result(page, rows).set_if("messageLimitApplied", lowered.then_some(wanted.messages)))
+    Ok(result(page, rows)
+        .set_if("messageLimitApplied", lowered.then_some(wanted.messages))
+        .set_if("faultyRows", (faulty > 0).then_some(faulty))
+        .set_if("enrichmentRefused", tails.refusal()))
 }
 
 fn result(page: ListSessionsResponse, rows: Vec<Value>) -> Object {

@@ -26,6 +26,12 @@ impl Object {
         self.set_if(name, (!text.is_empty()).then_some(text))
     }
 
+    /// Sets every field of `fields`.
+    pub(crate) fn set_all(mut self, fields: Map<String, Value>) -> Self {
+        self.0.extend(fields);
+        self
+    }
+
     /// The object.
     pub(crate) fn into_map(self) -> Map<String, Value> {
         self.0

@@ -15,12 +15,16 @@ pub(crate) fn of<T: JsonSchema>() -> Value {
     if let Some(root) = schema.as_object_mut() {
         // The name of a Rust type means nothing to a model.
         root.shift_remove("title");
-        if let Some(properties) = root.get_mut("properties").and_then(Value::as_object_mut) {
-            properties
-                .values_mut()
-                .filter_map(Value::as_object_mut)
-                .for_each(simplify);
-        }
+        // A tool without arguments says so, because some model providers insist on the field.
+        let properties = root
+            .entry("properties")
+            .or_insert_with(|| Value::Object(Map::new()));
+        properties
+            .as_object_mut()
+            .into_iter()
+            .flat_map(Map::values_mut)
+            .filter_map(Value::as_object_mut)
+            .for_each(simplify);
     }
     schema
 }

@@ -23,8 +23,9 @@ impl ToolsService for ToolsServer {
         &self,
         request: Request<ListToolsRequest>,
     ) -> Result<Response<ListToolsResponse>, Status> {
-        caller_of(&request)?;
-        let tools = self.0.list().iter().map(to_proto).collect();
+        let caller = caller_of(&request)?;
+        let tools = self.0.list(&caller).await?;
+        let tools = tools.iter().map(to_proto).collect();
         Ok(Response::new(ListToolsResponse { tools }))
     }
 

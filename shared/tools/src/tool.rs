@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{history, list, schema, send};
+use crate::{agents, history, list, schema, send, status};
 
 /// One of the session tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub(crate) enum Tool {
     History,
     /// `sessions_send`.
     Send,
+    /// `session_status`.
+    Status,
+    /// `agents_list`.
+    Agents,
 }
 
 /// What a model is told of a tool.
@@ -28,7 +32,13 @@ pub struct ToolSpec {
 
 impl Tool {
     /// All of them, in the order of the documentation.
-    pub(crate) const ALL: [Self; 3] = [Self::List, Self::History, Self::Send];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::List,
+        Self::History,
+        Self::Send,
+        Self::Status,
+        Self::Agents,
+    ];
 
     /// Its name.
     pub(crate) const fn as_str(self) -> &'static str {
@@ -36,6 +46,8 @@ impl Tool {
             Self::List => "sessions_list",
             Self::History => "sessions_history",
             Self::Send => "sessions_send",
+            Self::Status => "session_status",
+            Self::Agents => "agents_list",
         }
     }
 
@@ -53,6 +65,8 @@ impl Tool {
                 Self::List => schema::of::<list::Input>(),
                 Self::History => schema::of::<history::Input>(),
                 Self::Send => schema::of::<send::Input>(),
+                Self::Status => schema::of::<status::Input>(),
+                Self::Agents => schema::of::<agents::Input>(),
             },
         }
     }
@@ -73,8 +87,8 @@ impl Tool {
                  get the newest messages. To walk back through a long session, start with offset \
                  0, then pass nextOffset as offset together with the snapshot of the first page \
                  until hasMore is false. Long texts are cut and large pages lose their oldest \
-                 messages: truncated, contentTruncated and droppedMessages tell. Tool calls and their results are left out unless \
-                 includeTools is true."
+                 messages: truncated, contentTruncated and droppedMessages tell. Tool calls and \
+                 their results are left out unless includeTools is true."
             },
             Self::Send => {
                 "Send a message to another session and wait for its answer. Name the session by \
@@ -84,6 +98,22 @@ impl Tool {
                  not send again), accepted when timeoutSeconds is 0, forbidden or error otherwise. \
                  Afterwards both agents may exchange a few more turns, and the other one may \
                  announce the outcome in its own channel; delivery tells what became of that."
+            },
+            Self::Status => {
+                "Show how one session you may see stands: a card in statusText with its model, \
+                 tokens, last run and settings, and apart from one another where it comes from \
+                 (origin), where your present run speaks (active, your own session only) and where \
+                 its answers go (deliveryContext). Without sessionKey it is your own session. When \
+                 you are told that a session changed, give the stateVersion you know as \
+                 changesSince: stateChanges lists what happened since then; when historyGap is \
+                 true, events are missing, so read the session anew with sessions_history; when \
+                 truncated is true, call again with the last sequence. With model the session gets \
+                 a model of its own from its next run on, and default takes it away."
+            },
+            Self::Agents => {
+                "List the agents whose ids you may name where an agentId is asked for when a \
+                 session is spawned: yourself first, if allowed, then the others by id. allowAny is \
+                 true when every configured agent is allowed. It takes no arguments."
             },
         }
     }

@@ -1,6 +1,9 @@
 //! The tools in one place: what there is, and how one is run.
 
+use std::collections::BTreeSet;
+
 use confab_model::limits::ID_BYTES_MAX;
+use confab_proto::registry::v1::GetToolPolicyRequest;
 use confab_rpc::caller::Caller;
 use confab_rpc::clients::{RegistryClient, RunnerClient, TranscriptClient};
 use confab_rpc::error::RpcError;
@@ -11,7 +14,7 @@ use crate::input::{cut, suggestion};
 use crate::limits::ARGUMENTS_BYTES_MAX;
 use crate::object::Object;
 use crate::tool::{Tool, ToolSpec};
-use crate::{failure, history, list, send};
+use crate::{agents, failure, history, list, send, status};
 
 /// The services that do the tools' work.
 #[derive(Clone, Debug)]
@@ -48,9 +51,27 @@ impl Toolbox {
         Self { clients }
     }
 
-    /// What a model is told of the tools, in the order of the documentation.
-    pub fn list(&self) -> Vec<ToolSpec> {
-        Tool::ALL.into_iter().map(Tool::spec).collect()
+    /// What a model is told of the tools that `caller` has, in the order of the documentation. A
+    /// caller without a session has all of them; for others the registry decides.
+    ///
+    /// # Errors
+    /// When the registry fails.
+    ///
+    /// Source: reg:A5, reg:A8.
+    pub async fn list(&self, caller: &Caller) -> Result<Vec<ToolSpec>, RpcError> {
+        if caller.session().is_none() {
+            return Ok(Tool::ALL.map(Tool::spec).into());
+        }
+        let mut registry = self.clients.registry.on_behalf_of(caller);
+        let policy = answer(registry.get_tool_policy(GetToolPolicyRequest {}).await)?;
+        let allowed: BTreeSet<&str> = policy
+            .tools
+            .iter()
+            .filter(|verdict| verdict.allowed)
+            .map(|verdict| verdict.tool.as_str())
+            .collect();
+        let has = |tool: &Tool| allowed.contains(tool.as_str());
+        Ok(Tool::ALL.into_iter().filter(has).map(Tool::spec).collect())
     }
 
     /// Runs the tool called `name` for `caller`, with arguments that are one JSON object as text;
@@ -58,6 +79,10 @@ impl Toolbox {
     ///
     /// `idempotency_key` names the call, so that a repetition meets the first answer; one among the
     /// arguments outranks it. A refusal or failure is a result like any other.
+    ///
+    /// Whether the caller has the tool is not asked here: every tool begins with a call whose
+    /// service asks the registry just that, so that a caller that goes around the tools meets the
+    /// same answer.
     ///
     /// Source: contract, Tools; D36.
     pub async fn invoke(
@@ -90,6 +115,12 @@ impl Toolbox {
                 let key = call_key(idempotency_key)?;
                 send::call(clients, caller, send::Input::parse(&given)?, key).await
             },
+            Tool::Status => {
+                let key = call_key(idempotency_key)?;
+                let input = status::Input::parse(&given, caller.session().is_some())?;
+                status::call(clients, caller, input, key).await
+            },
+            Tool::Agents => agents::call(clients, caller, agents::Input::parse(&given)?).await,
         }
     }
 }

@@ -100,6 +100,33 @@ fn fields_are_read_in_either_spelling_and_blank_ones_are_absent() {
 }
 
 #[test]
+fn a_blank_text_is_kept_where_it_means_something() {
+    let cases = [
+        (json!({}), Ok(None)),
+        (json!({ "longName": null }), Ok(None)),
+        (json!({ "longName": " " }), Ok(Some(" "))),
+        (json!({ "long_name": "ab" }), Ok(Some("ab"))),
+        (
+            json!({ "longName": 7 }),
+            Err("longName must be a string; given: 7"),
+        ),
+        (
+            json!({ "longName": "abcde" }),
+            Err("longName is too long: 5 UTF-16 units; allowed: 1 to 4"),
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let mut fields = Fields::new(arguments.as_object().expect("an object"));
+        let text = fields.text_or_blank("longName", Length::Units(4));
+        let read = fields.finish().map(|()| text.as_deref());
+        assert_eq!(
+            read.map_err(|error| error.message),
+            expected.map_err(str::to_owned)
+        );
+    }
+}
+
+#[test]
 fn whole_numbers_are_read_from_numbers_and_from_their_digits() {
     let count = |count| Sample {
         count: Some(count),

@@ -11,7 +11,9 @@ use confab_rpc::error::RpcError;
 use confab_rpc::wire::{message, numbers, time};
 use confab_text::render::message_json;
 use serde_json::Value;
+use tonic::Code;
 
+use super::row::display_name;
 use crate::limits::TITLED_ROWS_MAX;
 use crate::object::Object;
 use crate::title::{Known, derived_title};
@@ -58,24 +60,32 @@ struct Tail {
 pub(crate) struct Tails {
     wanted: Wanted,
     by_key: BTreeMap<String, Tail>,
+    /// Why the caller may not read any of them.
+    refused: Option<String>,
 }
 
 impl Tails {
     /// Reads what is `wanted` of the transcripts of `sessions`, and of no others.
     ///
-    /// # Errors
-    /// When the transcript service refuses or fails.
+    /// A caller that may list but not read gets its list without them: a refusal is kept and told.
     ///
-    /// Source: reg:L34, reg:L37.
+    /// # Errors
+    /// When the transcript service fails.
+    ///
+    /// Source: reg:L34, reg:L37, B126.
     pub(crate) async fn read(
         clients: &Clients,
         caller: &Caller,
         sessions: &[Session],
         wanted: Wanted,
     ) -> Result<Self, RpcError> {
-        let mut by_key = BTreeMap::new();
+        let mut read = Self {
+            wanted,
+            by_key: BTreeMap::new(),
+            refused: None,
+        };
         if wanted.is_nothing() || sessions.is_empty() {
-            return Ok(Self { wanted, by_key });
+            return Ok(read);
         }
         let request = TailSessionsRequest {
             session_keys: sessions.iter().map(|session| session.key.clone()).collect(),
@@ -83,11 +93,27 @@ impl Tails {
             include_first_user_message: wanted.titles,
         };
         let mut transcript = clients.transcript.on_behalf_of(caller);
-        let tails = answer(transcript.tail_sessions(request).await)?.tails;
-        for tail in tails {
-            by_key.insert(tail.session_key.clone(), Tail::from_proto(tail)?);
+        match answer(transcript.tail_sessions(request).await) {
+            Ok(answered) => {
+                for tail in answered.tails {
+                    read.by_key
+                        .insert(tail.session_key.clone(), Tail::from_proto(tail)?);
+                }
+            },
+            Err(refusal) if refusal.reason.code() == Code::PermissionDenied => {
+                read.refused = Some(refusal.message);
+            },
+            Err(failure) => return Err(failure),
         }
-        Ok(Self { wanted, by_key })
+        Ok(read)
+    }
+
+    /// What the caller is told where it may not read transcripts.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let refused = self.refused.as_deref()?;
+        Some(format!(
+            "Rows are without messages and previews, and titles do not come from messages. {refused}"
+        ))
     }
 
     /// Adds to the row of `session`, the `place`-th of its page, what is told of its transcript.
@@ -111,7 +137,8 @@ impl Tails {
         } else {
             None
         };
-        let messages = (self.wanted.messages > 0).then(|| tail.newest(self.wanted.messages));
+        let told = self.wanted.messages > 0 && self.refused.is_none();
+        let messages = told.then(|| tail.newest(self.wanted.messages));
         Ok(row
             .set_if("derivedTitle", title)
             .set_if("lastMessagePreview", preview)
@@ -161,7 +188,7 @@ fn title(session: &Session, tail: &Tail) -> Result<Option<String>, RpcError> {
     }
     Ok(Some(derived_title(&Known {
         label: session.label.as_deref(),
-        display_name: session.display_name.as_deref(),
+        display_name: display_name(session),
         // The title of a group is part of its display name.
         subject: None,
         first_user_text: tail.first_user_text.as_deref(),

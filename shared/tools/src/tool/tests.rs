@@ -11,6 +11,8 @@ fn parse(tool: Tool, arguments: &Value) -> Result<(), RpcError> {
         Tool::List => list::Input::parse(given).map(drop),
         Tool::History => history::Input::parse(given).map(drop),
         Tool::Send => send::Input::parse(given).map(drop),
+        Tool::Status => status::Input::parse(given, true).map(drop),
+        Tool::Agents => agents::Input::parse(given).map(drop),
     }
 }
 
@@ -29,6 +31,9 @@ fn accepted(tool: Tool) -> BTreeSet<String> {
         .iter()
         .find(|one| one.field == "zzzzzzzz")
         .expect("a fault");
+    if fault.description.ends_with("this tool takes no arguments") {
+        return BTreeSet::new();
+    }
     let (_, allowed) = fault
         .description
         .split_once("allowed: ")
@@ -87,6 +92,8 @@ fn what_a_schema_requires_is_missed_and_nothing_else_is() {
             json!(["message"]),
             json!({ "agentId": "ops", "message": "hi" }),
         ),
+        (Tool::Status, json!(null), json!({})),
+        (Tool::Agents, json!(null), json!({})),
     ];
     for (tool, required, enough) in cases {
         assert_eq!(
@@ -135,6 +142,13 @@ fn a_schema_is_of_the_named_draft_closed_and_states_ranges_and_defaults() {
     let history = properties(Tool::History);
     assert_eq!(history["limit"]["default"], 50);
     assert_eq!(history["offset"]["minimum"], 0);
+    let status = properties(Tool::Status);
+    assert_eq!(
+        (&status["model"]["type"], &status["model"]["maxLength"]),
+        (&json!("string"), &json!(256))
+    );
+    assert_eq!(status["changesSince"]["minimum"], 0);
+    assert_eq!(properties(Tool::Agents), Map::new());
     let send = properties(Tool::Send);
     assert_eq!(
         send["timeoutSeconds"],
@@ -182,5 +196,38 @@ fn other_names_of_a_message_are_not_accepted() {
             .map(|one| one.field.as_str())
             .collect();
         assert_eq!(fields, ["message", name]);
+    }
+}
+
+#[test]
+fn a_caller_without_a_session_must_name_one_beside_all_other_faults_reg_s2() {
+    let arguments = json!({ "sessionKey": " ", "changesSince": -1 });
+    let given = arguments.as_object().expect("an object");
+    let refusal = status::Input::parse(given, false).expect_err("must be refused");
+    assert_eq!(
+        refusal.message,
+        "sessionKey required: a string that is not blank; changesSince must be a non-negative \
+         integer; given: -1"
+    );
+    assert!(status::Input::parse(&Map::new(), true).is_ok());
+}
+
+#[test]
+fn a_blank_model_or_the_word_default_takes_the_own_model_away_and_null_changes_nothing_reg_s5() {
+    use status::ModelChoice::{Default, Own};
+    let cases = [
+        (json!(""), Some(Default)),
+        (json!("  "), Some(Default)),
+        (json!("default"), Some(Default)),
+        (json!(" DeFault "), Some(Default)),
+        (json!(" openai/gpt "), Some(Own("openai/gpt".to_owned()))),
+        (json!("defaults"), Some(Own("defaults".to_owned()))),
+        (json!(null), None),
+    ];
+    for (model, expected) in cases {
+        let arguments = json!({ "model": model });
+        let given = arguments.as_object().expect("an object");
+        let input = status::Input::parse(given, true).expect("must be accepted");
+        assert_eq!(input.model, expected, "{arguments}");
     }
 }

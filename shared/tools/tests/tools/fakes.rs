@@ -2,12 +2,18 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use confab_model::id::{AgentId, TenantId};
+use confab_model::id::{AgentId, RunId, TenantId};
 use confab_model::key::{KeyRules, Scope, SessionKey};
 use confab_proto::registry::v1::registry_service_server::{RegistryService, RegistryServiceServer};
-use confab_proto::registry::v1::{ListSessionsRequest, ListSessionsResponse};
+use confab_proto::registry::v1::{
+    GetStatusRequest, GetStatusResponse, GetToolPolicyRequest, GetToolPolicyResponse,
+    ListAgentsRequest, ListAgentsResponse, ListSessionsRequest, ListSessionsResponse,
+    PatchSessionRequest, PatchSessionResponse,
+};
 use confab_proto::runner::v1::runner_service_server::{RunnerService, RunnerServiceServer};
-use confab_proto::runner::v1::{SendRequest, SendResponse};
+use confab_proto::runner::v1::{
+    GetFlowRequest, GetFlowResponse, GetRunRequest, GetRunResponse, SendRequest, SendResponse,
+};
 use confab_proto::tools::v1::tools_service_server::ToolsServiceServer;
 use confab_proto::transcript::v1::transcript_service_server::{
     TranscriptService, TranscriptServiceServer,
@@ -36,6 +42,12 @@ pub(crate) enum Asked {
     Tails(TailSessionsRequest),
     History(GetHistoryRequest),
     Send(SendRequest),
+    Status(GetStatusRequest),
+    Patch(Box<PatchSessionRequest>),
+    Agents,
+    Policy,
+    Run(GetRunRequest),
+    Flow(GetFlowRequest),
 }
 
 /// What the services answer, and what they were asked.
@@ -45,6 +57,13 @@ pub(crate) struct Fakes {
     pub(crate) tails: Result<TailSessionsResponse, RpcError>,
     pub(crate) history: Result<GetHistoryResponse, RpcError>,
     pub(crate) sent: Result<SendResponse, RpcError>,
+    /// Its changes are told to those who ask for some.
+    pub(crate) status: Result<GetStatusResponse, RpcError>,
+    pub(crate) patched: Result<PatchSessionResponse, RpcError>,
+    pub(crate) agents: Result<ListAgentsResponse, RpcError>,
+    pub(crate) policy: Result<GetToolPolicyResponse, RpcError>,
+    pub(crate) run: Result<GetRunResponse, RpcError>,
+    pub(crate) flow: Result<GetFlowResponse, RpcError>,
     pub(crate) log: Arc<Mutex<Vec<(Caller, Asked)>>>,
 }
 
@@ -56,6 +75,12 @@ impl Default for Fakes {
             tails: Err(nothing()),
             history: Err(nothing()),
             sent: Err(nothing()),
+            status: Err(nothing()),
+            patched: Err(nothing()),
+            agents: Err(nothing()),
+            policy: Err(nothing()),
+            run: Err(nothing()),
+            flow: Err(nothing()),
             log: Arc::default(),
         }
     }
@@ -122,6 +147,15 @@ pub(crate) fn agent(session: &str) -> Caller {
     )
 }
 
+/// The agent of `session`, in a run of it.
+pub(crate) fn agent_in(session: &str, run: &str) -> Caller {
+    Caller::agent(
+        TenantId::default(),
+        SessionKey::parse(session).expect("a key"),
+        Some(RunId::parse(run).expect("an identifier")),
+    )
+}
+
 fn transport(routes: Routes) -> Transport {
     let rules = || KeyRules {
         agents: vec![AgentId::normalise("writer")],
@@ -140,6 +174,43 @@ impl RegistryService for Fakes {
         request: Request<ListSessionsRequest>,
     ) -> Result<Response<ListSessionsResponse>, Status> {
         self.answer(request, Asked::List, &self.sessions)
+    }
+
+    async fn get_status(
+        &self,
+        request: Request<GetStatusRequest>,
+    ) -> Result<Response<GetStatusResponse>, Status> {
+        let told = request.get_ref().changes_since.is_some();
+        let status = self.status.clone().map(|status| GetStatusResponse {
+            changes: status.changes.filter(|_| told),
+            ..status
+        });
+        self.answer(request, Asked::Status, &status)
+    }
+
+    async fn patch_session(
+        &self,
+        request: Request<PatchSessionRequest>,
+    ) -> Result<Response<PatchSessionResponse>, Status> {
+        self.answer(
+            request,
+            |patch| Asked::Patch(Box::new(patch)),
+            &self.patched,
+        )
+    }
+
+    async fn list_agents(
+        &self,
+        request: Request<ListAgentsRequest>,
+    ) -> Result<Response<ListAgentsResponse>, Status> {
+        self.answer(request, |_| Asked::Agents, &self.agents)
+    }
+
+    async fn get_tool_policy(
+        &self,
+        request: Request<GetToolPolicyRequest>,
+    ) -> Result<Response<GetToolPolicyResponse>, Status> {
+        self.answer(request, |_| Asked::Policy, &self.policy)
     }
 }
 
@@ -164,5 +235,19 @@ impl TranscriptService for Fakes {
 impl RunnerService for Fakes {
     async fn send(&self, request: Request<SendRequest>) -> Result<Response<SendResponse>, Status> {
         self.answer(request, Asked::Send, &self.sent)
+    }
+
+    async fn get_run(
+        &self,
+        request: Request<GetRunRequest>,
+    ) -> Result<Response<GetRunResponse>, Status> {
+        self.answer(request, Asked::Run, &self.run)
+    }
+
+    async fn get_flow(
+        &self,
+        request: Request<GetFlowRequest>,
+    ) -> Result<Response<GetFlowResponse>, Status> {
+        self.answer(request, Asked::Flow, &self.flow)
     }
 }

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use confab_model::id::TenantId;
+use confab_proto::registry::v1::{GetToolPolicyResponse, ToolVerdict};
 use confab_proto::runner::v1::{SendResponse, SendStatus};
 use confab_proto::tools::v1::{InvokeToolRequest, ListToolsRequest};
+use confab_rpc::caller::Caller;
 use confab_rpc::error::{Reason, RpcError};
 use serde_json::{Value, json};
 
-use crate::fakes::{Fakes, agent};
+use crate::fakes::{Asked, Fakes, agent};
 
 const WRITER: &str = "agent:writer:main";
 
@@ -36,10 +39,15 @@ async fn refused(name: &str, arguments: &str, key: Option<&str>) -> String {
 
 #[tokio::test]
 async fn an_unknown_tool_is_told_with_the_nearest_and_the_list() {
-    let list = "allowed: sessions_list, sessions_history, sessions_send";
+    let list = "allowed: sessions_list, sessions_history, sessions_send, session_status, \
+                agents_list";
     assert_eq!(
         refused("session_list", "{}", None).await,
         format!("unknown tool \"session_list\"; did you mean sessions_list? {list}")
+    );
+    assert_eq!(
+        refused("sessions_status", "{}", None).await,
+        format!("unknown tool \"sessions_status\"; did you mean session_status? {list}")
     );
     assert_eq!(
         refused("rm", "{}", None).await,
@@ -136,25 +144,106 @@ async fn when_waiting_helps_the_answer_says_how_long() {
     );
 }
 
+/// The policy that leaves a session these of all session tools.
+fn policy(allowed: &[&str]) -> GetToolPolicyResponse {
+    let tools = [
+        "sessions_list",
+        "sessions_history",
+        "sessions_search",
+        "sessions_send",
+        "sessions_spawn",
+        "session_status",
+        "agents_list",
+    ];
+    let tools = tools.map(|tool| ToolVerdict {
+        tool: tool.to_owned(),
+        allowed: allowed.contains(&tool),
+        reason: "The test says so.".to_owned(),
+    });
+    GetToolPolicyResponse {
+        tools: tools.into(),
+    }
+}
+
 #[tokio::test]
-async fn the_service_lists_the_tools_with_their_schemas() {
-    let fakes = Fakes::default();
-    let answer = fakes
-        .served(WRITER)
-        .list_tools(ListToolsRequest {})
-        .await
-        .unwrap();
-    let tools = answer.into_inner().tools;
+async fn the_service_lists_the_tools_that_the_caller_has_with_their_schemas() {
+    let allowed = [
+        "session_status",
+        "sessions_spawn",
+        "sessions_history",
+        "sessions_list",
+    ];
+    let fakes = Fakes {
+        policy: Ok(policy(&allowed)),
+        ..Fakes::default()
+    };
+    let answer = fakes.served(WRITER).list_tools(ListToolsRequest {}).await;
+    let tools = answer.unwrap().into_inner().tools;
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(
         names,
-        ["sessions_list", "sessions_history", "sessions_send"]
+        ["sessions_list", "sessions_history", "session_status"]
     );
-    for (tool, spec) in tools.iter().zip(fakes.toolbox().list()) {
+    let specs = fakes.toolbox().list(&agent(WRITER)).await.unwrap();
+    for (tool, spec) in tools.iter().zip(specs) {
         assert!(!tool.description.is_empty());
         let schema: Value = serde_json::from_str(&tool.input_schema_json).unwrap();
         assert_eq!(schema, spec.input_schema);
     }
+    let asked = (agent(WRITER), Asked::Policy);
+    assert_eq!(fakes.asked(), [asked.clone(), asked]);
+}
+
+#[tokio::test]
+async fn an_operator_has_all_tools_and_nobody_is_asked() {
+    let fakes = Fakes::default();
+    let operator = Caller::operator(TenantId::default());
+    let specs = fakes.toolbox().list(&operator).await.unwrap();
+    let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+    assert_eq!(
+        names,
+        [
+            "sessions_list",
+            "sessions_history",
+            "sessions_send",
+            "session_status",
+            "agents_list",
+        ]
+    );
+    assert_eq!(fakes.requests(), []);
+}
+
+#[tokio::test]
+async fn a_tool_that_the_caller_lacks_is_forbidden_by_the_first_service_it_asks() {
+    let refusal = RpcError::new(Reason::ToolPolicy, "The tool is not available.");
+    let fakes = Fakes {
+        sessions: Err(refusal.clone()),
+        history: Err(refusal.clone()),
+        sent: Err(refusal.clone()),
+        status: Err(refusal.clone()),
+        agents: Err(refusal),
+        ..Fakes::default()
+    };
+    let calls = [
+        ("sessions_list", "{}"),
+        ("sessions_history", r#"{"sessionKey":"main"}"#),
+        ("sessions_send", r#"{"agentId":"editor","message":"hi"}"#),
+        ("session_status", "{}"),
+        ("session_status", r#"{"model":"m"}"#),
+        ("agents_list", "{}"),
+    ];
+    let toolbox = fakes.toolbox();
+    for (name, arguments) in calls {
+        let answer = toolbox.invoke(&agent(WRITER), name, arguments, None).await;
+        assert!(answer.is_error, "{name}");
+        assert_eq!(answer.result["status"], "forbidden", "{name}");
+        assert_eq!(answer.result["reason"], "TOOL_POLICY", "{name}");
+        assert_eq!(
+            answer.result["error"], "The tool is not available.",
+            "{name}"
+        );
+    }
+    assert_eq!(fakes.requests().len(), calls.len());
 }
 
 #[tokio::test]

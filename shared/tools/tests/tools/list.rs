@@ -3,85 +3,16 @@
 use confab_model::message::Role;
 use confab_proto::registry::v1::{ListSessionsRequest, ListSessionsResponse, VisibilityNote};
 use confab_proto::transcript::v1::{SessionTail, TailSessionsRequest, TailSessionsResponse};
-use confab_proto::types::v1::{ChatType, Origin, Route, SendPolicy, Session, SessionKind};
+use confab_proto::types::v1::{Session, SessionKind};
 use confab_rpc::error::{Reason, RpcError};
+use confab_tools::session_row;
 use serde_json::{Value, json};
 
 use crate::fakes::{Asked, Fakes, agent};
 use crate::messages::{text, tool_call};
+use crate::rows::{full, plain};
 
 const WRITER: &str = "agent:writer:main";
-
-fn at(seconds: i64) -> prost_types::Timestamp {
-    prost_types::Timestamp {
-        seconds,
-        nanos: 5_000_000,
-    }
-}
-
-/// A row with nothing but what every row has.
-fn plain(key: &str) -> Session {
-    Session {
-        key: key.to_owned(),
-        display_key: key.to_owned(),
-        session_id: "7c9e6679-7425-40de-944b-e07fc1f90ae7".to_owned(),
-        agent_id: "editor".to_owned(),
-        kind: SessionKind::Other.into(),
-        channel: "unknown".to_owned(),
-        updated_at: Some(at(1_783_891_429)),
-        ..Session::default()
-    }
-}
-
-/// A row with every field.
-fn full() -> Session {
-    Session {
-        display_key: "main".to_owned(),
-        kind: SessionKind::Main.into(),
-        channel: "discord".to_owned(),
-        label: Some("Desk".to_owned()),
-        display_name: Some("Desk".to_owned()),
-        spawned_by: Some(WRITER.to_owned()),
-        parent_session_key: Some("agent:editor:main".to_owned()),
-        sandboxed: true,
-        chat_type: ChatType::Group.into(),
-        origin: Some(Origin {
-            provider: Some("discord".to_owned()),
-            account_id: Some("bot".to_owned()),
-            thread_id: None,
-        }),
-        delivery_context: Some(Route {
-            channel: "discord".to_owned(),
-            to: "group:42".to_owned(),
-            account_id: Some("bot".to_owned()),
-            thread_id: Some("7".to_owned()),
-        }),
-        archived_at: Some(at(3)),
-        pinned_at: Some(at(4)),
-        state_version: 9,
-        model: Some("ran-with".to_owned()),
-        model_override: Some("own".to_owned()),
-        context_tokens: Some(1000),
-        total_tokens: Some(12),
-        estimated_cost_usd: Some(0.5),
-        status: Some("done".to_owned()),
-        started_at: Some(at(5)),
-        ended_at: Some(at(6)),
-        runtime_ms: Some(1000),
-        child_sessions: vec!["agent:editor:subagent:x".to_owned()],
-        thinking_level: Some("high".to_owned()),
-        fast_mode: Some("true".to_owned()),
-        verbose_level: Some("full".to_owned()),
-        reasoning_level: Some("on".to_owned()),
-        elevated_level: Some("ask".to_owned()),
-        response_usage: Some("tokens".to_owned()),
-        system_sent: Some(true),
-        aborted_last_run: Some(false),
-        send_policy: SendPolicy::Deny.into(),
-        transcript_path: Some("t.db#7c9e".to_owned()),
-        ..plain(WRITER)
-    }
-}
 
 fn page(sessions: Vec<Session>) -> ListSessionsResponse {
     ListSessionsResponse {
@@ -129,56 +60,30 @@ async fn a_row_without_anything_special_has_no_field_too_many() {
 }
 
 #[tokio::test]
-async fn a_row_shows_every_field_it_has_and_keys_as_the_caller_may_call_them() {
+async fn rows_are_those_of_the_command_line_as_the_caller_may_call_them() {
     let fakes = Fakes {
-        sessions: Ok(page(vec![full()])),
+        sessions: Ok(page(vec![full(), plain("agent:editor:desk")])),
         ..Fakes::default()
     };
+    let asker = agent(WRITER);
+    let rows = [full(), plain("agent:editor:desk")]
+        .map(|session| session_row(&session, asker.session()).unwrap());
     let result = invoke(&fakes, json!({})).await;
-    let expected = json!({
-        "key": "main",
-        "agentId": "editor",
-        "kind": "main",
-        "channel": "discord",
-        "origin": { "provider": "discord", "accountId": "bot" },
-        "spawnedBy": "main",
-        "label": "Desk",
-        "displayName": "Desk",
-        "parentSessionKey": "agent:editor:main",
-        "deliveryContext": {
-            "channel": "discord", "to": "group:42", "accountId": "bot", "threadId": "7",
-        },
-        "updatedAt": 1_783_891_429_005_i64,
-        "archived": true,
-        "archivedAt": 3005,
-        "pinned": true,
-        "pinnedAt": 4005,
-        "sessionId": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
-        "stateVersion": 9,
-        "model": "own",
-        "contextTokens": 1000,
-        "totalTokens": 12,
-        "estimatedCostUsd": 0.5,
-        "status": "done",
-        "startedAt": 5005,
-        "endedAt": 6005,
-        "runtimeMs": 1000,
-        "childSessions": ["agent:editor:subagent:x"],
-        "thinkingLevel": "high",
-        "fastMode": true,
-        "verboseLevel": "full",
-        "reasoningLevel": "on",
-        "elevatedLevel": "ask",
-        "responseUsage": "tokens",
-        "systemSent": true,
-        "abortedLastRun": false,
-        "sendPolicy": "deny",
-        "lastChannel": "discord",
-        "lastTo": "group:42",
-        "lastAccountId": "bot",
-        "transcriptPath": "t.db#7c9e",
-    });
-    assert_eq!(result["sessions"][0].to_string(), expected.to_string());
+    assert_eq!(result["sessions"].to_string(), json!(rows).to_string());
+}
+
+#[tokio::test]
+async fn faulty_rows_are_counted_only_where_there_are_any() {
+    for (faulty, expected) in [(0, json!(null)), (2, json!(2))] {
+        let fakes = Fakes {
+            sessions: Ok(ListSessionsResponse {
+                faulty_rows: faulty,
+                ..page(Vec::new())
+            }),
+            ..Fakes::default()
+        };
+        assert_eq!(invoke(&fakes, json!({})).await["faultyRows"], expected);
+    }
 }
 
 #[tokio::test]
@@ -356,7 +261,36 @@ async fn the_first_hundred_rows_have_titles() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_either_service_is_an_error_result() {
+async fn a_caller_that_may_list_but_not_read_gets_its_rows_and_is_told_what_is_missing() {
+    let sentence = "The tool sessions_history is not available: refused by the sandbox.";
+    let mut fakes = with_tails();
+    fakes.tails = Err(RpcError::new(Reason::ToolPolicy, sentence));
+    let arguments = json!({
+        "messageLimit": 2, "includeDerivedTitles": true, "includeLastMessage": true,
+    });
+    let result = invoke(&fakes, arguments).await;
+    assert_eq!(result["count"], 2);
+    for row in result["sessions"].as_array().unwrap() {
+        assert_eq!(row["derivedTitle"], "7c9e6679 (2026-07-12)");
+        assert_eq!(row.get("messages"), None);
+        assert_eq!(row.get("lastMessagePreview"), None);
+    }
+    assert_eq!(
+        result["enrichmentRefused"],
+        format!(
+            "Rows are without messages and previews, and titles do not come from messages. \
+             {sentence}"
+        )
+    );
+    // Whoever asks for nothing of the transcripts is not told either.
+    assert_eq!(
+        invoke(&fakes, json!({})).await.get("enrichmentRefused"),
+        None
+    );
+}
+
+#[tokio::test]
+async fn a_failure_of_either_service_is_an_error_result() {
     let stale = RpcError::new(Reason::Unavailable, "the service is stopping");
     let mut without_tails = with_tails();
     without_tails.tails = Err(stale.clone());

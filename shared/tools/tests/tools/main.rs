@@ -1,8 +1,11 @@
 //! The tools over services that answer what a test tells them to.
 
+mod agents;
 mod fakes;
 mod history;
 mod invoking;
 mod list;
 mod messages;
+mod rows;
 mod send;
+mod status;
