@@ -2,6 +2,7 @@
 //!
 //! Source: contract, Command line.
 
+pub mod agents;
 pub mod duration;
 mod examples;
 pub mod records;
@@ -12,6 +13,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use self::agents::{AgentsCommand, PolicyCommand};
 use self::records::{DeliveriesCommand, FlowsCommand, RunsCommand};
 use self::server::{ConfigCommand, Demo, TokenCommand, Up};
 use self::sessions::SessionsCommand;
@@ -90,7 +92,7 @@ pub enum Command {
     Tools(Tools),
     /// Bring a person's message to a session and show the answer
     Chat(Chat),
-    /// List, read and create sessions
+    /// List, read, create, change and remove sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Read, list and wait for runs: one agent turn each
@@ -102,6 +104,12 @@ pub enum Command {
     /// List messages owed to outside channels
     #[command(subcommand)]
     Deliveries(DeliveriesCommand),
+    /// List agents
+    #[command(subcommand)]
+    Agents(AgentsCommand),
+    /// Explain who may do what, and why
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Check a configuration file
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -142,6 +150,9 @@ pub struct Tools {
     /// List those of this session's agent.
     #[arg(long = "as", value_name = "SESSION_KEY")]
     pub caller: Option<String>,
+    /// Also tell the tools it does not have, and why.
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// A person's message.
@@ -261,7 +272,7 @@ mod tests {
             }
             open.extend(children);
         }
-        assert!(leaves >= 15, "{leaves} commands");
+        assert!(leaves >= 25, "{leaves} commands");
     }
 
     #[test]
@@ -296,6 +307,31 @@ mod tests {
     }
 
     #[test]
+    fn a_session_is_spawned_for_something_only_by_somebody() {
+        let create = "confab sessions create agent:a:main";
+        assert!(
+            parse(&format!(
+                "{create} --spawn-mode run --spawned-by agent:b:main"
+            ))
+            .is_ok()
+        );
+        assert!(parse(&format!("{create} --spawn-mode run")).is_err());
+        assert!(
+            parse(&format!(
+                "{create} --spawn-mode x --spawned-by agent:b:main"
+            ))
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn every_change_of_a_sessions_life_takes_force() {
+        for change in ["reset", "archive", "restore", "delete"] {
+            assert!(parse(&format!("confab sessions {change} main --force")).is_ok());
+        }
+    }
+
+    #[test]
     fn waiting_and_not_waiting_exclude_one_another() {
         assert!(parse("confab chat main hi --no-wait --wait 5").is_err());
         assert!(parse("confab chat main hi --wait 86401").is_err());
@@ -304,9 +340,10 @@ mod tests {
     #[test]
     fn what_this_program_cannot_do_is_no_command() {
         for line in [
-            "sessions reset main",
-            "sessions patch main {}",
+            "sessions export main",
             "runs abort x",
+            "deliveries retry x",
+            "import openclaw x",
             "doctor",
         ] {
             assert!(parse(&format!("confab {line}")).is_err(), "{line}");

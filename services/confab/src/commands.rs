@@ -1,9 +1,12 @@
 //! The commands: each reads its arguments, makes its calls, shows the answer.
 
+pub mod agents;
 pub mod chat;
 pub mod config;
 pub mod deliveries;
 pub mod flows;
+mod input;
+pub mod policy;
 pub mod runs;
 pub mod sessions;
 pub mod token;
@@ -40,6 +43,7 @@ pub async fn run(cli: Cli, screen: &mut Screen) -> Result<Exit, Failure> {
         Command::Tools(args) => {
             tool::list(
                 &Services::of_agent(connection, args.caller.as_deref())?,
+                args.all,
                 screen,
             )
             .await
@@ -49,6 +53,8 @@ pub async fn run(cli: Cli, screen: &mut Screen) -> Result<Exit, Failure> {
         Command::Runs(args) => runs::run(&services()?, args, screen).await,
         Command::Flows(args) => flows::run(&services()?, args, screen).await,
         Command::Deliveries(args) => deliveries::run(&services()?, args, screen).await,
+        Command::Agents(args) => agents::run(&services()?, args, screen).await,
+        Command::Policy(args) => policy::run(&services()?, args, screen).await,
         Command::Config(args) => config::run(args, screen),
         Command::Token(args) => token::run(args, screen),
         Command::Completions { shell } => {

@@ -9,8 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use confab_model::key::SessionKey;
 use confab_rpc::caller::Role;
 use confab_rpc::clients::{
-    Call, Credentials, DeliveryClient, RegistryClient, RunnerClient, ToolsClient, TranscriptClient,
-    connect,
+    Call, Credentials, DeliveryClient, PolicyClient, RegistryClient, RunnerClient, ToolsClient,
+    TranscriptClient, Transport, connect,
 };
 use confab_rpc::error::RpcError;
 use confab_rpc::identity::Named;
@@ -22,6 +22,9 @@ use crate::exit::Failure;
 
 /// Longest time a call may take that does not wait for anything.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a change of a session's life may take: longer than the runner waits for work that it
+/// aborted, so that its answer arrives.
+const CHANGE_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The services, as one caller sees them.
 #[derive(Clone, Debug)]
@@ -57,18 +60,27 @@ impl Services {
             let (option, url) = url.map_or(("--endpoint", connection.endpoint.as_str()), |url| {
                 (option, url)
             });
-            call(option, url, credentials.clone())
+            transport(option, url)
         };
+        let to_registry = at("--registry", connection.registry.as_deref())?;
+        let to_transcript = at("--transcript", connection.transcript.as_deref())?;
+        let to_runner = at("--runner", connection.runner.as_deref())?;
+        let call = |transport| call(transport, credentials.clone());
         Ok(Self {
-            registry: at("--registry", connection.registry.as_deref())?,
-            transcript: at("--transcript", connection.transcript.as_deref())?,
-            runner: at("--runner", connection.runner.as_deref())?,
+            registry: call(to_registry),
+            transcript: call(to_transcript),
+            runner: call(to_runner),
         })
     }
 
     /// Sessions.
     pub fn registry(&self) -> RegistryClient {
         RegistryClient::new(self.registry.clone())
+    }
+
+    /// Explanations; the registry has them.
+    pub fn policy(&self) -> PolicyClient {
+        PolicyClient::new(self.registry.clone())
     }
 
     /// Messages.
@@ -79,6 +91,11 @@ impl Services {
     /// Runs and flows.
     pub fn runner(&self) -> RunnerClient {
         RunnerClient::new(self.runner.clone())
+    }
+
+    /// The runner, for a call that changes a session's life and may first wait for its work to end.
+    pub fn changing_runner(&self) -> RunnerClient {
+        self.waiting_runner(CHANGE_TIMEOUT)
     }
 
     /// Runs and flows, for calls that wait.
@@ -97,12 +114,15 @@ impl Services {
     }
 }
 
-fn call(option: &str, url: &str, credentials: Credentials) -> Result<Call, Failure> {
-    let transport = connect(url).map_err(|error| {
+fn transport(option: &str, url: &str) -> Result<Transport, Failure> {
+    connect(url).map_err(|error| {
         Failure::usage(format!("{option}: {error}"))
             .hint("without the option, CONFAB_ENDPOINT, CONFAB_REGISTRY and their like count")
-    });
-    Ok(Call::new(transport?, credentials).waiting(CALL_TIMEOUT))
+    })
+}
+
+fn call(transport: Transport, credentials: Credentials) -> Call {
+    Call::new(transport, credentials).waiting(CALL_TIMEOUT)
 }
 
 /// As whom the calls are made.
@@ -118,13 +138,18 @@ fn credentials(token: Option<&str>, caller: Option<&str>) -> Result<Credentials,
              confab token mint --role agent --session KEY",
         )),
         (Some(token), _) => Ok(Credentials::Bearer(SecretString::from(token))),
-        (None, Some(caller)) => Ok(Credentials::Named(Named {
-            role: Some(Role::Agent),
-            session: Some(caller.to_owned()),
-            ..Named::default()
-        })),
+        (None, Some(caller)) => Ok(agent_of(caller)),
         (None, None) => Ok(Credentials::Named(Named::default())),
     }
+}
+
+/// The agent of a session, as it names itself in open mode.
+fn agent_of(session: &str) -> Credentials {
+    Credentials::Named(Named {
+        role: Some(Role::Agent),
+        session: Some(session.to_owned()),
+        ..Named::default()
+    })
 }
 
 /// Whether a token names this session. It is read, not checked: that is the server's part.

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use confab_rpc::error::{Reason, RpcError, Violation};
 use confab_rpc::identity::SESSION;
@@ -56,8 +57,8 @@ impl Exit {
             | Reason::RecordNotFound
             | Reason::SessionArchived
             | Reason::SessionExists
-            | Reason::SessionBusy
             | Reason::Protected
+            | Reason::SessionBusy
             | Reason::Ambiguous
             | Reason::ThreadTarget
             | Reason::WaitRing
@@ -147,6 +148,35 @@ impl Failure {
         self
     }
 
+    /// Says what to do about a refusal for this one reason.
+    #[must_use]
+    pub fn hint_on(self, reason: Reason, hint: impl Into<String>) -> Self {
+        if self.reason == Some(reason.as_str()) {
+            self.hint(hint)
+        } else {
+            self
+        }
+    }
+
+    /// The refusal or failure that a tool answered, as that of any other call.
+    pub fn of_tool_result(result: &Value) -> Self {
+        let word = |name: &str| result.get(name).and_then(Value::as_str);
+        let message = word("error").unwrap_or("the tool failed and did not say why");
+        let Some(reason) = word("reason").and_then(Reason::parse) else {
+            return Self::new(Exit::of_tool_result(result, true), message);
+        };
+        let mut error = RpcError::new(reason, message);
+        let violations = result.get("violations").and_then(Value::as_array);
+        error.violations = violations
+            .into_iter()
+            .flatten()
+            .filter_map(violation)
+            .collect();
+        let wait = result.get("retryAfterMs").and_then(Value::as_u64);
+        error.retry_after = wait.map(Duration::from_millis);
+        Self::from(error)
+    }
+
     /// For people: the sentence, a line for each bad field, what to do. Nothing of what a service
     /// or a file said can steer the terminal.
     pub fn for_people(&self) -> String {
@@ -188,6 +218,12 @@ impl Failure {
         }
         json!({ "error": error })
     }
+}
+
+/// A field at fault, as a tool tells it.
+fn violation(told: &Value) -> Option<Violation> {
+    let field = told.get("field")?.as_str()?;
+    Some(Violation::new(field, told.get("description")?.as_str()?))
 }
 
 /// Writes the field's name unless its description begins with it.
@@ -239,8 +275,8 @@ fn hint_for(error: &RpcError) -> Option<String> {
         | Reason::RecordNotFound
         | Reason::SessionArchived
         | Reason::SessionExists
-        | Reason::SessionBusy
         | Reason::Protected
+        | Reason::SessionBusy
         | Reason::Ambiguous
         | Reason::ThreadTarget
         | Reason::WaitRing
@@ -257,123 +293,4 @@ fn hint_for(error: &RpcError) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_status_has_the_number_of_the_contract() {
-        let all = [
-            Exit::Done,
-            Exit::Failed,
-            Exit::Usage,
-            Exit::Forbidden,
-            Exit::Refused,
-            Exit::Deadline,
-        ];
-        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 5]);
-    }
-
-    #[test]
-    fn what_the_caller_may_not_do_is_three_and_every_other_refusal_is_four() {
-        let cases = [
-            (Reason::Visibility, Exit::Forbidden),
-            (Reason::Role, Exit::Forbidden),
-            (Reason::SendPolicy, Exit::Forbidden),
-            (Reason::Unauthenticated, Exit::Forbidden),
-            (Reason::InvalidArgument, Exit::Refused),
-            (Reason::SessionNotFound, Exit::Refused),
-            (Reason::Limit, Exit::Refused),
-            (Reason::KeyReused, Exit::Refused),
-            (Reason::Deadline, Exit::Deadline),
-            (Reason::Unavailable, Exit::Failed),
-            (Reason::Internal, Exit::Failed),
-        ];
-        for (reason, exit) in cases {
-            assert_eq!(Exit::of_reason(reason), exit, "{reason:?}");
-            assert_eq!(
-                Failure::from(RpcError::new(reason, "no")).exit,
-                exit,
-                "{reason:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_status_of_a_tool_result_decides_how_the_program_ends() {
-        let cases = [
-            (json!({"status": "ok"}), false, Exit::Done),
-            (json!({"status": "accepted"}), false, Exit::Done),
-            (json!({"status": "no_reply"}), false, Exit::Done),
-            (json!({"count": 0}), false, Exit::Done),
-            (json!({"status": "forbidden"}), true, Exit::Forbidden),
-            (json!({"status": "error"}), true, Exit::Refused),
-            (
-                json!({"status": "error", "reason": "LIMIT"}),
-                true,
-                Exit::Refused,
-            ),
-            (
-                json!({"status": "error", "reason": "UNAVAILABLE"}),
-                true,
-                Exit::Failed,
-            ),
-            (
-                json!({"status": "error", "reason": "a later one"}),
-                true,
-                Exit::Refused,
-            ),
-            (json!({"status": "timeout"}), false, Exit::Deadline),
-            (json!({"count": 0}), true, Exit::Refused),
-        ];
-        for (result, is_error, exit) in cases {
-            assert_eq!(Exit::of_tool_result(&result, is_error), exit, "{result}");
-        }
-    }
-
-    #[test]
-    fn several_bad_fields_are_told_one_to_a_line() {
-        let error = RpcError::invalid(vec![
-            Violation::new("limit", "limit must be 1 or more; got 0"),
-            Violation::new("label", "longer than 512 characters"),
-        ]);
-        assert_eq!(
-            Failure::from(error).for_people(),
-            "error: several fields are wrong\n  limit must be 1 or more; got 0\n  \
-             label: longer than 512 characters"
-        );
-    }
-
-    #[test]
-    fn the_session_that_a_call_names_is_the_option_that_named_it() {
-        let error = RpcError::invalid_field("confab-session", "the key is incomplete");
-        assert_eq!(
-            Failure::from(error).for_people(),
-            "error: --as: the key is incomplete"
-        );
-    }
-
-    #[test]
-    fn a_failure_for_programs_has_its_status_reason_and_fields() {
-        let error = RpcError::invalid_field("limit", "limit must be 1 or more");
-        assert_eq!(
-            Failure::from(error).for_programs(),
-            json!({"error": {
-                "exit": 4,
-                "message": "limit must be 1 or more",
-                "reason": "INVALID_ARGUMENT",
-                "fields": [{"field": "limit", "description": "limit must be 1 or more"}],
-            }})
-        );
-    }
-
-    #[test]
-    fn a_hostile_message_cannot_steer_the_terminal() {
-        let failure = Failure::usage("\u{1b}[2Jgone\u{7}").hint("\u{9b}31m");
-        assert!(
-            !failure
-                .for_people()
-                .chars()
-                .any(|c| c.is_control() && c != '\n')
-        );
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 
 pub mod conversation;
 pub mod json;
+pub mod listing;
 pub mod paint;
 pub mod records;
 pub mod screen;

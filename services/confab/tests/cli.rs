@@ -27,12 +27,13 @@ fn file(text: &str) -> (tempfile::TempDir, String) {
 
 #[test]
 fn what_cannot_be_understood_ends_with_two_and_says_why() {
-    let cases: [&[&str]; 7] = [
+    let cases: [&[&str]; 8] = [
         &["frobnicate"],
         &["chat", "main"],
         &["chat", "main", "hi", "--channel", "slack"],
         &["runs", "list", "--state", "sleeping"],
-        &["sessions", "reset", "main"],
+        &["sessions", "export", "main"],
+        &["sessions", "patch", "main", "[1]"],
         &["tool", "sessions_list", "{no json"],
         &["sessions", "list", "--endpoint", "localhost"],
     ];
@@ -119,6 +120,34 @@ fn a_sound_configuration_is_told_with_what_is_ignored() {
         Some(12),
         "{report}"
     );
+}
+
+#[test]
+fn every_setting_in_force_can_be_read_back_with_its_defaults_marked() {
+    let (_directory, path) = file("{ session: { scope: 'global' } }");
+    let (code, out, _) = confab(&["config", "check", &path, "--effective"]);
+    assert_eq!(code, 0, "{out}");
+    let scope = out.lines().find(|line| line.starts_with("session.scope"));
+    assert!(
+        scope.is_some_and(|line| line.contains("global") && !line.contains("default")),
+        "{out}"
+    );
+    let widest = out.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?} columns");
+
+    let (_, out, _) = confab(&["config", "check", &path, "--effective", "--json"]);
+    let report = json(&out);
+    let settings = report["effective"].as_array().expect("settings");
+    let named = |path: &str| settings.iter().find(|one| one["path"] == path);
+    assert_eq!(named("session.scope").expect("it")["default"], false);
+    let archive = "agents.defaults.subagents.archiveAfterMinutes";
+    let archive = named(archive).expect("a default that has an effect");
+    assert_eq!(
+        (&archive["value"], &archive["default"]),
+        (&Value::from(60), &Value::Bool(true))
+    );
+    let (_, out, _) = confab(&["config", "check", &path, "--json"]);
+    assert!(json(&out).get("effective").is_none(), "{out}");
 }
 
 #[test]

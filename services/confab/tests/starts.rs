@@ -6,6 +6,8 @@ mod run;
 mod served;
 #[path = "starts/server.rs"]
 mod server;
+#[path = "starts/sessions.rs"]
+mod sessions;
 
 use run::confab;
 use server::Server;

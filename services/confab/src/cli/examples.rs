@@ -21,8 +21,9 @@ pub(super) const DEMO: &str = "Examples:
 
 Exit status: 0 only if everything that was told really happened.";
 
-pub(super) const CONFIG_CHECK: &str = "Example:
+pub(super) const CONFIG_CHECK: &str = "Examples:
   confab config check confab.json5
+  confab config check confab.json5 --effective      every setting in force, defaults marked
 
 Exit status: 0 it can be used (perhaps with warnings); 1 it cannot be read; 4 it has problems.";
 
@@ -41,8 +42,9 @@ pub(super) const TOOL: &str = r#"Examples:
 Exit status: 0 done; 2 the argument is no JSON; 3 forbidden; 4 the tool reported an error;
 5 status "timeout"."#;
 
-pub(super) const TOOLS: &str = "Example:
-  confab tools --as agent:writer:main";
+pub(super) const TOOLS: &str = "Examples:
+  confab tools --as agent:writer:main
+  confab tools --as agent:writer:main --all      also those it does not have, and why";
 
 pub(super) const CHAT: &str = r#"Examples:
   confab chat agent:writer:main "please review"
@@ -54,7 +56,11 @@ over (the run goes on; `confab runs wait` waits again)."#;
 
 pub(super) const SESSIONS_LIST: &str = "Examples:
   confab sessions list --agent writer --active-minutes 60
-  confab sessions list --kind main --kind group --json";
+  confab sessions list --kind main --kind group --titles --previews
+  confab sessions list --archived --json
+
+Rows that cannot be read whole are marked with `!`; what is wrong stands below the table.
+With --json the output is the result of the tool sessions_list, as it is.";
 
 pub(super) const SESSIONS_GET: &str = "Example:
   confab sessions get agent:writer:main";
@@ -63,6 +69,64 @@ pub(super) const SESSIONS_CREATE: &str = r"Examples:
   confab sessions create agent:writer:main
   confab sessions create agent:editor:slack:channel:reviews --chat-type channel \
       --channel slack --to channel:reviews --account acme --thread 17";
+
+pub(super) const SESSIONS_PATCH: &str = r#"Examples:
+  confab sessions patch agent:writer:main '{"label":"drafts","sendPolicy":null}'
+  echo '{"archived":true,"category":"done"}' | confab sessions patch agent:writer:cron:daily -
+
+Exit status: 0 done; 2 the text is no JSON object; 3 forbidden; 4 fields were refused, all of
+them are told, and nothing is changed."#;
+
+pub(super) const SESSIONS_RESET: &str = "Examples:
+  confab sessions reset agent:writer:main
+  confab sessions reset agent:writer:main --force --expect 0198c1a2-7b3c-7000-8000-000000000003
+
+The key, its settings and its route stay. What was said before stays readable under the old
+sessionId.";
+
+pub(super) const SESSIONS_ARCHIVE: &str = "Example:
+  confab sessions archive agent:writer:slack:channel:old
+
+It can be read as before; `confab sessions restore` opens it again. Main sessions are not archived.";
+
+pub(super) const SESSIONS_RESTORE: &str = "Example:
+  confab sessions restore agent:writer:slack:channel:old";
+
+pub(super) const SESSIONS_DELETE: &str = "Examples:
+  confab sessions delete agent:writer:slack:channel:old --archived-only
+  confab sessions delete agent:writer:cron:daily --force
+
+Its row, its state changes and who watches it are gone. Its messages are kept in the transcript
+database, out of everybody's reach. Main sessions are not deleted.";
+
+pub(super) const SESSIONS_STATUS: &str = "Examples:
+  confab sessions status agent:writer:main
+  confab sessions status agent:writer:main --since 41
+  confab sessions status agent:writer:main --model default";
+
+pub(super) const SESSIONS_WATCH: &str = "Examples:
+  confab sessions watch
+  confab sessions watch --json --after CURSOR      goes on after a change that was shown
+
+A line has the time, the session, what happened (`changed`, `deleted`, or `gap`: changes are lost,
+read everything anew) and the cursor of the change. Ends with 0 on Ctrl-C and when the server stops.";
+
+pub(super) const SESSIONS_SWEEP: &str = "Examples:
+  confab sessions sweep --dry-run
+  confab sessions sweep
+
+Sweeping twice changes nothing more. What is pinned, at work or a main session is left alone.
+Exit status: 0 done, sessions at work are left to the next sweep; 4 some could not be swept.";
+
+pub(super) const AGENTS_LIST: &str = "Example:
+  confab agents list";
+
+pub(super) const POLICY_EXPLAIN: &str = r"Examples:
+  confab policy explain --session agent:editor:main --as agent:writer:main
+  confab policy explain --session agent:editor:slack:channel:reviews --channel slack \
+      --as agent:writer:main --tool sessions_history
+
+Exit status: 0 whatever the verdict, for it only explains; in --json the verdict is `allowed`.";
 
 pub(super) const RUNS_GET: &str = "Example:
   confab runs get 0198c1a2-7b3c-7000-8000-000000000001";

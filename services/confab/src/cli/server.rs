@@ -39,6 +39,9 @@ pub enum ConfigCommand {
     Check {
         /// The file, JSON5.
         file: PathBuf,
+        /// Show every setting in force, and which of them are defaults.
+        #[arg(long)]
+        effective: bool,
     },
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use confab_config::check::{LoadError, Loaded, Problem, Warning};
+use confab_config::check::{LoadError, Problem, Warning};
 use confab_config::source::ReadError;
-use confab_config::{Source, load};
+use confab_config::{Effective, Source, load};
 use serde_json::{Value, json};
 
 use crate::cli::server::ConfigCommand;
@@ -12,6 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::render::json::Fields;
 use crate::render::paint::{Paint, Tone};
 use crate::render::screen::Screen;
+use crate::render::table::{Column, Field, render};
 use crate::render::text;
 
 /// Does what was typed.
@@ -19,8 +20,11 @@ use crate::render::text;
 /// # Errors
 /// When the file cannot be read.
 pub fn run(command: ConfigCommand, screen: &mut Screen) -> Result<Exit, Failure> {
-    let ConfigCommand::Check { file } = command;
-    let report = check(file)?;
+    let ConfigCommand::Check { file, effective } = command;
+    let mut report = check(file)?;
+    if !effective {
+        report.effective = None;
+    }
     screen.show(|| report.record(), |paint, _| report.tell(paint))?;
     Ok(if report.problems.is_empty() {
         Exit::Done
@@ -36,6 +40,8 @@ struct Report {
     warnings: Vec<Warning>,
     /// What `/readyz` would show; absent with problems.
     fingerprint: Option<String>,
+    /// Every setting in force; absent with problems, and where nobody asked.
+    effective: Option<Vec<Effective>>,
 }
 
 /// A problem for people and for programs.
@@ -49,19 +55,19 @@ struct Told {
 fn check(file: PathBuf) -> Result<Report, Failure> {
     let name = file.display().to_string();
     match load(&Source::of_process(Some(file))) {
-        Ok(Loaded {
-            settings, warnings, ..
-        }) => Ok(Report {
+        Ok(loaded) => Ok(Report {
             file: name,
             problems: Vec::new(),
-            warnings,
-            fingerprint: Some(settings.fingerprint),
+            effective: Some(loaded.effective()),
+            warnings: loaded.warnings,
+            fingerprint: Some(loaded.settings.fingerprint),
         }),
         Err(LoadError::Invalid(problems)) => Ok(Report {
             file: name,
             problems: problems.list().iter().map(told).collect(),
             warnings: Vec::new(),
             fingerprint: None,
+            effective: None,
         }),
         Err(LoadError::Read(error @ ReadError::Syntax { .. })) => {
             let failure = Failure::broken("syntax", &error);
@@ -74,6 +80,7 @@ fn check(file: PathBuf) -> Result<Report, Failure> {
                 }],
                 warnings: Vec::new(),
                 fingerprint: None,
+                effective: None,
             })
         },
         Err(LoadError::Read(
@@ -115,11 +122,13 @@ impl Report {
             )
             .put("warnings", warnings.collect::<Vec<_>>())
             .put_some("config", self.fingerprint.as_deref())
+            .put_some("effective", self.effective.as_deref().map(settings))
             .into()
     }
 
     fn tell(&self, paint: Paint) -> String {
-        let mut lines = Vec::with_capacity(self.problems.len() + self.warnings.len() + 1);
+        let mut lines = Vec::with_capacity(self.problems.len() + self.warnings.len() + 2);
+        lines.extend(self.effective.as_deref().map(|keys| table(keys, paint)));
         for problem in &self.problems {
             lines.push(format!(
                 "{} {}",
@@ -143,5 +152,73 @@ impl Report {
             (None, count) => format!("{file} cannot be used: {count} problems"),
         });
         lines.join("\n")
+    }
+}
+
+/// The settings for programs.
+///
+/// Source: B212.
+fn settings(keys: &[Effective]) -> Vec<Value> {
+    let record =
+        |key: &Effective| json!({ "path": key.path, "value": key.value, "default": key.default });
+    keys.iter().map(record).collect()
+}
+
+/// The settings for people; what the file leaves to a default is marked.
+fn table(keys: &[Effective], paint: Paint) -> String {
+    let columns = [
+        Column::key("PATH", 52),
+        Column::text("VALUE", 37),
+        Column::text("", 7),
+    ];
+    let rows = keys.iter().map(|key| {
+        let mark = if key.default { "default" } else { "" };
+        vec![
+            Field::plain(key.path.as_str()),
+            Field::plain(key.value.to_string()),
+            Field::toned(Tone::Quiet, mark),
+        ]
+    });
+    render(&columns, rows.collect(), paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::table::COLUMNS;
+
+    #[test]
+    fn settings_fit_and_defaults_are_marked_b212() {
+        let keys = [
+            Effective {
+                path: "agents.defaults.subagents.archiveAfterMinutes".to_owned(),
+                value: json!(60),
+                default: true,
+            },
+            Effective {
+                path: "x".repeat(90),
+                value: json!("界\u{1b}[2J".repeat(60)),
+                default: false,
+            },
+        ];
+        let told = table(&keys, Paint::new(false));
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(
+            lines[1].contains("  60 ") && lines[1].ends_with("default"),
+            "{told}"
+        );
+        assert!(!lines[2].ends_with("default"), "{told}");
+        for line in lines {
+            assert!(text::width(line) <= COLUMNS, "{line}");
+            assert!(!line.contains('\u{1b}'), "{line:?}");
+        }
+        assert_eq!(
+            settings(&keys)[0],
+            json!({
+                "path": "agents.defaults.subagents.archiveAfterMinutes",
+                "value": 60,
+                "default": true,
+            })
+        );
     }
 }

@@ -1,14 +1,22 @@
 //! `confab sessions …`
 
-use confab_proto::registry::v1::{CreateSessionRequest, GetSessionRequest, ListSessionsRequest};
-use confab_proto::types::v1::{ChatType, SessionKind};
+mod lifecycle;
+mod list;
+mod patch;
+mod status;
+mod sweep;
+mod watch;
 
-use super::{page, present, route, target};
-use crate::cli::sessions::{ChatTypeArg, CreateSession, KindArg, ListSessions, SessionsCommand};
+use confab_proto::registry::v1::{CreateSessionRequest, GetSessionRequest};
+use confab_proto::types::v1::{ChatType, Session};
+use confab_rpc::error::Reason;
+
+use super::{present, route, target};
+use crate::cli::sessions::{ChatTypeArg, CreateSession, SessionsCommand, SpawnModeArg};
 use crate::connect::{Services, answer};
 use crate::exit::{Exit, Failure};
 use crate::render::screen::Screen;
-use crate::render::{records, session};
+use crate::render::session;
 
 /// Does what was typed.
 ///
@@ -20,13 +28,9 @@ pub async fn run(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     match command {
-        SessionsCommand::List(args) => list(services, args, screen).await,
+        SessionsCommand::List(args) => list::run(services, *args, screen).await,
         SessionsCommand::Get { key } => {
-            let request = GetSessionRequest {
-                target: Some(target(&key)),
-            };
-            let answered = answer(services.registry().get_session(request).await)?;
-            let found = present(answered.session, "the session")?;
+            let found = get(services, &key).await?;
             let record = session::record(&found)?;
             screen.show(
                 || record.into(),
@@ -35,39 +39,26 @@ pub async fn run(
             Ok(Exit::Done)
         },
         SessionsCommand::Create(args) => create(services, *args, screen).await,
+        SessionsCommand::Patch(args) => patch::run(services, args, screen).await,
+        SessionsCommand::Reset(args) => lifecycle::reset(services, args, screen).await,
+        SessionsCommand::Archive(args) => lifecycle::archive(services, args, screen).await,
+        SessionsCommand::Restore { key, force: _ } => {
+            lifecycle::restore(services, &key, screen).await
+        },
+        SessionsCommand::Delete(args) => lifecycle::delete(services, args, screen).await,
+        SessionsCommand::Status(args) => status::run(services, args, screen).await,
+        SessionsCommand::Watch(args) => watch::run(services, args, screen).await,
+        SessionsCommand::Sweep(args) => sweep::run(services, &args, screen).await,
     }
 }
 
-async fn list(
-    services: &Services,
-    args: ListSessions,
-    screen: &mut Screen,
-) -> Result<Exit, Failure> {
-    let (limit, page_token) = page(args.page);
-    let request = ListSessionsRequest {
-        kinds: args
-            .kinds
-            .into_iter()
-            .map(|kind| i32::from(kind_of(kind)))
-            .collect(),
-        limit,
-        active_minutes: args.active_minutes,
-        label: args.label,
-        agent_id: args.agent,
-        search: args.search,
-        archived: args.archived.then_some(true),
-        page_token,
+/// The session as it is.
+async fn get(services: &Services, key: &str) -> Result<Session, Failure> {
+    let request = GetSessionRequest {
+        target: Some(target(key)),
     };
-    let page = answer(services.registry().list_sessions(request).await)?;
-    let record = session::page(&page)?;
-    screen.show(
-        || record,
-        |paint, now| {
-            let more = records::more(page.next_page_token.as_deref(), paint);
-            session::table(&page.sessions, paint, now) + &more
-        },
-    )?;
-    Ok(Exit::Done)
+    let answered = answer(services.registry().get_session(request).await)?;
+    present(answered.session, "the session")
 }
 
 async fn create(
@@ -75,18 +66,13 @@ async fn create(
     args: CreateSession,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let chat_type = args.chat_type.map_or(ChatType::Unspecified, chat_type_of);
-    let request = CreateSessionRequest {
-        session_key: args.key,
-        label: args.label,
-        delivery_context: route(args.route),
-        chat_type: chat_type.into(),
-        spawned_by: args.spawned_by,
-        sandboxed: args.sandboxed.then_some(true),
-        idempotency_key: None,
-        spawn_mode: None,
-    };
-    let answered = answer(services.registry().create_session(request).await)?;
+    let hint = format!(
+        "`confab sessions patch {} JSON` changes the fields of a session that exists",
+        args.key
+    );
+    let request = request_of(args);
+    let answered = answer(services.registry().create_session(request).await)
+        .map_err(|failure| failure.hint_on(Reason::SessionExists, hint))?;
     let made = present(answered.session, "the session")?;
     let created = answered.created;
     let record = session::record(&made)?.put("created", created);
@@ -100,14 +86,17 @@ async fn create(
     Ok(Exit::Done)
 }
 
-const fn kind_of(kind: KindArg) -> SessionKind {
-    match kind {
-        KindArg::Main => SessionKind::Main,
-        KindArg::Group => SessionKind::Group,
-        KindArg::Cron => SessionKind::Cron,
-        KindArg::Hook => SessionKind::Hook,
-        KindArg::Node => SessionKind::Node,
-        KindArg::Other => SessionKind::Other,
+fn request_of(args: CreateSession) -> CreateSessionRequest {
+    let chat_type = args.chat_type.map_or(ChatType::Unspecified, chat_type_of);
+    CreateSessionRequest {
+        session_key: args.key,
+        label: args.label,
+        delivery_context: route(args.route),
+        chat_type: chat_type.into(),
+        spawned_by: args.spawned_by,
+        sandboxed: args.sandboxed.then_some(true),
+        idempotency_key: None,
+        spawn_mode: args.spawn_mode.map(|mode| spawn_mode_of(mode).to_owned()),
     }
 }
 
@@ -116,5 +105,12 @@ const fn chat_type_of(kind: ChatTypeArg) -> ChatType {
         ChatTypeArg::Direct => ChatType::Direct,
         ChatTypeArg::Group => ChatType::Group,
         ChatTypeArg::Channel => ChatType::Channel,
+    }
+}
+
+const fn spawn_mode_of(mode: SpawnModeArg) -> &'static str {
+    match mode {
+        SpawnModeArg::Run => "run",
+        SpawnModeArg::Session => "session",
     }
 }

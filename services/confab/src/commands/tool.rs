@@ -1,24 +1,21 @@
 //! `confab tool`, `confab tools`
 
-use std::io::Read as _;
 use std::time::Duration;
 
 use confab_model::limits::{SEND_TIMEOUT_SECONDS_DEFAULT, WAIT_SECONDS_MAX};
+use confab_proto::registry::v1::{GetToolPolicyRequest, ToolVerdict};
 use confab_proto::tools::v1::{InvokeToolRequest, ListToolsRequest, Tool};
 use serde_json::{Value, json};
 
+use super::input;
 use crate::cli;
 use crate::connect::{Services, answer};
 use crate::exit::{Exit, Failure};
+use crate::render::json::Fields;
 use crate::render::paint::{Paint, Tone};
 use crate::render::screen::Screen;
 use crate::render::table::COLUMNS;
 use crate::render::text;
-
-/// Largest argument that is read from standard input, in bytes: what a call can carry.
-const ARGUMENTS_BYTES_MAX: u64 = 2 * 1024 * 1024;
-/// Stands for standard input.
-const STANDARD_INPUT: &str = "-";
 
 /// Calls one tool and shows its result.
 ///
@@ -30,25 +27,59 @@ pub async fn invoke(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let (text, arguments) = arguments(args.arguments.as_deref())?;
-    let mut tools = services.tools(longest_wait(&arguments));
+    let answered = send(services, &args.name, text, &arguments).await?;
+    screen.value(&answered.result)?;
+    Ok(Exit::of_tool_result(&answered.result, answered.is_error))
+}
+
+/// Calls one tool for another command: its result, or its refusal as a failure.
+///
+/// # Errors
+/// When the tool refused, failed, or could not be run at all.
+pub(super) async fn call(
+    services: &Services,
+    name: &str,
+    arguments: &Value,
+) -> Result<Value, Failure> {
+    let answered = send(services, name, arguments.to_string(), arguments).await?;
+    if answered.is_error {
+        return Err(Failure::of_tool_result(&answered.result));
+    }
+    Ok(answered.result)
+}
+
+/// What a tool answered.
+struct Answered {
+    result: Value,
+    is_error: bool,
+}
+
+async fn send(
+    services: &Services,
+    name: &str,
+    text: String,
+    arguments: &Value,
+) -> Result<Answered, Failure> {
+    let mut tools = services.tools(longest_wait(arguments));
     let request = InvokeToolRequest {
-        name: args.name.clone(),
+        name: name.to_owned(),
         arguments_json: text,
         idempotency_key: None,
     };
     let answered = answer(tools.invoke_tool(request).await)?;
-    let result: Value = serde_json::from_str(&answered.result_json)
+    let result = serde_json::from_str(&answered.result_json)
         .map_err(|error| Failure::broken("the tool's result is no JSON", &error))?;
-    screen.value(&result)?;
-    Ok(Exit::of_tool_result(&result, answered.is_error))
+    Ok(Answered {
+        result,
+        is_error: answered.is_error,
+    })
 }
 
 /// The arguments as written, and as JSON.
 fn arguments(given: Option<&str>) -> Result<(String, Value), Failure> {
     let text = match given {
         None => "{}".to_owned(),
-        Some(STANDARD_INPUT) => read_standard_input()?,
-        Some(text) => text.to_owned(),
+        Some(given) => input::text(given, "the tool's argument")?,
     };
     let parsed = serde_json::from_str(&text).map_err(|error| {
         Failure::usage(format!("the tool's arguments are no JSON: {error}"))
@@ -57,48 +88,81 @@ fn arguments(given: Option<&str>) -> Result<(String, Value), Failure> {
     Ok((text, parsed?))
 }
 
-fn read_standard_input() -> Result<String, Failure> {
-    let mut text = String::new();
-    let mut input = std::io::stdin().take(ARGUMENTS_BYTES_MAX + 1);
-    input
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::usage(format!("standard input is no UTF-8 text: {error}")))?;
-    if text.len() > usize::try_from(ARGUMENTS_BYTES_MAX).unwrap_or(usize::MAX) {
-        return Err(Failure::usage(format!(
-            "the tool's arguments on standard input are longer than {ARGUMENTS_BYTES_MAX} bytes"
-        )));
-    }
-    Ok(text)
-}
-
 /// How long the tool may wait for another agent. What is out of range is the tool's to refuse.
 fn longest_wait(arguments: &Value) -> Duration {
     let named = ["timeoutSeconds", "timeout_seconds"]
         .iter()
-        .find_map(|name| arguments.get(name)?.as_u64());
+        .find_map(|name| whole(arguments.get(name)?));
     let seconds = named.unwrap_or_else(|| SEND_TIMEOUT_SECONDS_DEFAULT.into());
     Duration::from_secs(seconds.min(WAIT_SECONDS_MAX.into()))
+}
+
+/// A number, or its digits in a text, which the tools take as well (reg:L7).
+fn whole(value: &Value) -> Option<u64> {
+    value
+        .as_u64()
+        .or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 /// Lists the tools of the caller with their schemas.
 ///
 /// # Errors
 /// When the service refuses.
-pub async fn list(services: &Services, screen: &mut Screen) -> Result<Exit, Failure> {
+pub async fn list(services: &Services, all: bool, screen: &mut Screen) -> Result<Exit, Failure> {
     let mut client = services.tools(Duration::ZERO);
     let tools = answer(client.list_tools(ListToolsRequest {}).await)?.tools;
     let tools = tools
         .into_iter()
         .map(Described::of)
         .collect::<Result<Vec<_>, _>>()?;
+    let refused = if all {
+        Some(refused(services).await?)
+    } else {
+        None
+    };
     screen.show(
-        || json!({ "tools": tools.iter().map(Described::record).collect::<Vec<_>>() }),
-        |paint, _| {
-            let told = tools.iter().map(|tool| tool.tell(paint));
-            told.collect::<Vec<_>>().join("\n\n")
-        },
+        || record(&tools, refused.as_deref()),
+        |paint, _| tell(&tools, refused.as_deref(), paint),
     )?;
     Ok(Exit::Done)
+}
+
+/// The tools that the caller does not have.
+async fn refused(services: &Services) -> Result<Vec<ToolVerdict>, Failure> {
+    let request = GetToolPolicyRequest {};
+    let answered = answer(services.registry().get_tool_policy(request).await)?;
+    let mut verdicts = answered.tools;
+    verdicts.retain(|verdict| !verdict.allowed);
+    Ok(verdicts)
+}
+
+fn record(tools: &[Described], refused: Option<&[ToolVerdict]>) -> Value {
+    let refused = refused.map(|verdicts| {
+        let records = verdicts.iter();
+        let records = records.map(|one| json!({ "name": one.tool, "reason": one.reason }));
+        records.collect::<Vec<_>>()
+    });
+    Fields::new()
+        .put(
+            "tools",
+            tools.iter().map(Described::record).collect::<Vec<_>>(),
+        )
+        .put_some("refused", refused)
+        .into()
+}
+
+fn tell(tools: &[Described], refused: Option<&[ToolVerdict]>, paint: Paint) -> String {
+    let mut told: Vec<String> = tools.iter().map(|tool| tool.tell(paint)).collect();
+    if told.is_empty() {
+        told.push("no tools".to_owned());
+    }
+    for verdict in refused.unwrap_or_default() {
+        let name = paint.tone(Tone::Heading, &text::line(&verdict.tool));
+        let state = paint.tone(Tone::Bad, "refused");
+        let reason = text::wrap(&verdict.reason, COLUMNS, "  ");
+        told.push(format!("{name}  {state}\n{reason}"));
+    }
+    told.join("\n\n")
 }
 
 /// A tool with its schema as JSON.
@@ -162,6 +226,30 @@ mod tests {
     }
 
     #[test]
+    fn refused_tools_are_told_only_where_they_are_asked_for() {
+        let verdict = ToolVerdict {
+            tool: "sessions_spawn".to_owned(),
+            allowed: false,
+            reason: "The profile messaging does not have it.".to_owned(),
+        };
+        let refused = [verdict];
+        assert_eq!(record(&[], None), json!({ "tools": [] }));
+        assert_eq!(
+            record(&[], Some(&refused)),
+            json!({ "tools": [], "refused": [{
+                "name": "sessions_spawn",
+                "reason": "The profile messaging does not have it.",
+            }] })
+        );
+        let told = tell(&[], Some(&refused), Paint::new(false));
+        assert_eq!(
+            told,
+            "no tools\n\nsessions_spawn  refused\n  The profile messaging does not have it."
+        );
+        assert_eq!(tell(&[], None, Paint::new(false)), "no tools");
+    }
+
+    #[test]
     fn a_call_is_given_as_long_as_its_arguments_ask_for() {
         let cases = [
             (json!({}), 30),
@@ -169,6 +257,7 @@ mod tests {
             (json!({"timeout_seconds": 90}), 90),
             (json!({"timeoutSeconds": 1_000_000}), 3_600),
             (json!({"timeoutSeconds": "x"}), 30),
+            (json!({"timeoutSeconds": " 90 "}), 90),
             (json!([]), 30),
         ];
         for (arguments, seconds) in cases {

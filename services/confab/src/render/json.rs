@@ -23,6 +23,11 @@ impl Fields {
         Self::default()
     }
 
+    /// The value of a field; `None` where it is absent.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
     /// Puts a field that is always there.
     #[must_use]
     pub fn put(mut self, name: &str, value: impl Into<Value>) -> Self {

@@ -10,6 +10,15 @@ use serde_json::Value;
 use super::paint::Paint;
 use crate::exit::{Exit, Failure};
 
+/// Whether anybody reads what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody may.
+    There,
+    /// Nobody does any more, as when `head` has seen enough.
+    Gone,
+}
+
 /// Standard output, and how to write to it.
 pub struct Screen {
     out: Box<dyn Write + Send>,
@@ -38,17 +47,35 @@ impl Screen {
         }
     }
 
+    /// A screen that writes to `out`, where no person watches.
+    #[cfg(test)]
+    pub(crate) fn on(out: impl Write + Send + 'static, json: bool) -> Self {
+        Self {
+            out: Box::new(out),
+            json,
+            terminal: false,
+            paint: Paint::new(false),
+            now: Timestamp::from_millis(0),
+        }
+    }
+
     /// Writes one text and a line end. A reader that is gone is no failure.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn say(&mut self, text: &str) -> Result<(), Failure> {
+        self.line(text).map(|_| ())
+    }
+
+    /// The same, for who writes one line after another and has to know when to stop.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn line(&mut self, text: &str) -> Result<Reader, Failure> {
         match writeln!(self.out, "{text}").and_then(|()| self.out.flush()) {
-            // The reader has seen enough, as `head` does.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            written => {
-                written.map_err(|error| Failure::broken("cannot write to standard output", &error))
-            },
+            Ok(()) => Ok(Reader::There),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Reader::Gone),
+            Err(error) => Err(Failure::broken("cannot write to standard output", &error)),
         }
     }
 

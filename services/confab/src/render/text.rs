@@ -4,7 +4,8 @@
 //! cursor, change a title or reverse what a person reads: every control character becomes a visible
 //! sign of its own.
 
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Shows that something was cut off.
 const ELLIPSIS: &str = "…";
@@ -75,13 +76,14 @@ pub fn middle(text: &str, columns: usize) -> String {
         return shown;
     }
     let tail_columns = columns.saturating_sub(1) / 2;
-    let head = prefix(
-        &shown,
-        columns.saturating_sub(1).saturating_sub(tail_columns),
-    );
-    let reversed: String = shown.chars().rev().collect();
-    let tail: String = prefix(&reversed, tail_columns).chars().rev().collect();
-    head + ELLIPSIS + &tail
+    let head_columns = columns.saturating_sub(1).saturating_sub(tail_columns);
+    prefix(&shown, head_columns) + ELLIPSIS + &suffix(&shown, tail_columns)
+}
+
+/// A text that is on one line already, filled up with blanks to `columns`.
+pub fn pad(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    text.to_owned() + &" ".repeat(missing)
 }
 
 /// Two keys or addresses on one line, whole if they fit into `columns` together; else each gets
@@ -121,18 +123,27 @@ pub fn wrap(text: &str, columns: usize, indent: &str) -> String {
         .join("\n")
 }
 
-/// As many characters from the start as fit into `columns`.
+/// As much from the start as fits into `columns`; what a reader takes for one letter stays whole.
 fn prefix(text: &str, columns: usize) -> String {
-    let mut kept = String::new();
+    fitting(text.graphemes(true), columns).concat()
+}
+
+/// As much from the end as fits into `columns`.
+fn suffix(text: &str, columns: usize) -> String {
+    let mut kept = fitting(text.graphemes(true).rev(), columns);
+    kept.reverse();
+    kept.concat()
+}
+
+/// The first of the letters that fit into `columns` together.
+fn fitting<'t>(letters: impl Iterator<Item = &'t str>, columns: usize) -> Vec<&'t str> {
     let mut used = 0;
-    for letter in text.chars() {
-        used += letter.width().unwrap_or_default();
-        if used > columns {
-            break;
-        }
-        kept.push(letter);
-    }
-    kept
+    letters
+        .take_while(|letter| {
+            used += width(letter);
+            used <= columns
+        })
+        .collect()
 }
 
 /// The character itself, or the sign that stands for it.
@@ -213,6 +224,22 @@ mod tests {
             middle("agent:editor:slack:channel:reviews", 15),
             "agent:e…reviews"
         );
+    }
+
+    #[test]
+    fn a_letter_of_several_parts_is_kept_whole_or_left_out() {
+        let family = "👩\u{200d}👩\u{200d}👧";
+        let text = format!("{family}{family}e\u{301}e\u{301}{family}");
+        assert_eq!(cut(&text, 4), format!("{family}…"));
+        assert_eq!(middle(&text, 6), format!("{family}…{family}"));
+        assert_eq!(middle(&text, 7), format!("{family}…e\u{301}{family}"));
+        assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+    }
+
+    #[test]
+    fn blanks_fill_up_by_what_is_seen() {
+        assert_eq!(pad("世界", 6), "世界  ");
+        assert_eq!(pad("abc", 2), "abc");
     }
 
     #[test]

@@ -28,6 +28,13 @@ pub fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
     }
 }
 
+/// The time of day, for example `17:04:59Z`.
+pub fn of_day(moment: Timestamp) -> String {
+    let second = moment.millis().rem_euclid(DAY) / SECOND;
+    let (hour, minute) = (second / 3_600, second / 60 % 60);
+    format!("{hour:02}:{minute:02}:{:02}Z", second % 60)
+}
+
 /// One unit: exact enough for something long past.
 fn coarse(millis: i64) -> String {
     match millis {
@@ -74,6 +81,15 @@ mod tests {
             );
         }
         assert_eq!(ago(None, now), "-");
+    }
+
+    #[test]
+    fn a_time_of_day_begins_anew_each_day() {
+        let of_day = |millis| of_day(Timestamp::from_millis(millis));
+        assert_eq!(of_day(0), "00:00:00Z");
+        assert_eq!(of_day(DAY - 1), "23:59:59Z");
+        assert_eq!(of_day(3 * DAY + HOUR + 2 * MINUTE + 3_999), "01:02:03Z");
+        assert_eq!(of_day(-SECOND), "23:59:59Z");
     }
 
     #[test]
