@@ -122,15 +122,34 @@ impl Client {
         Ok(json::list(&answer.json, "/messages")?.to_vec())
     }
 
-    fn run_with_input(&self, arguments: &[&str], input: Option<&str>) -> anyhow::Result<Answer> {
+    /// Runs a command that has to succeed and returns what it shows to people.
+    ///
+    /// # Errors
+    /// When its exit status is not 0.
+    pub fn table(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        let output = process::run(self.command(arguments), None)?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        if output.status.code() != Some(0) {
+            bail!("confab {}: {stderr}", arguments.join(" "));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        without_settings(&mut command).args(arguments).arg("--json");
+        without_settings(&mut command).args(arguments);
         for (option, address) in &self.addresses {
             command.args([option, address.as_str()]);
         }
         if let Some(token) = &self.token {
             command.env("CONFAB_TOKEN", token);
         }
+        command
+    }
+
+    fn run_with_input(&self, arguments: &[&str], input: Option<&str>) -> anyhow::Result<Answer> {
+        let mut command = self.command(arguments);
+        command.arg("--json");
         let output = process::run(command, input)?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         let stderr = String::from_utf8_lossy(&output.stderr);

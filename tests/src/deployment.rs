@@ -4,11 +4,13 @@ use std::process::Command;
 use std::thread;
 
 use anyhow::{Context as _, ensure};
+use serde_json::Value;
 
 use crate::binaries::{self, Variant};
 use crate::client::{Client, without_settings};
 use crate::home::Home;
-use crate::process::Server;
+use crate::http;
+use crate::process::{Server, eventually};
 
 /// How the services are spread over processes. They are the same services either way, and every
 /// test of the main flow runs on both.
@@ -203,6 +205,24 @@ impl Deployment {
             server.kill()?;
         }
         self.failed = false;
+        Ok(())
+    }
+
+    /// Replaces the configuration, by another one, and waits until it is in force everywhere.
+    ///
+    /// # Errors
+    /// When a process does not take it.
+    pub fn reload(&self, home: &Home, config: &Value) -> anyhow::Result<()> {
+        let told = |server: &Server| Ok(http::get(&server.http()?, "/readyz")?.1);
+        let before = self.servers.iter().map(told);
+        let before = before.collect::<anyhow::Result<Vec<String>>>()?;
+        home.configure(config)?;
+        for (server, before) in self.servers.iter().zip(&before) {
+            server.hang_up()?;
+            eventually("the new settings are in force", || {
+                Ok(told(server)? != *before)
+            })?;
+        }
         Ok(())
     }
 

@@ -2,15 +2,24 @@
 //! the fault that a test keeps away; users of comparable systems met it.
 
 mod announcing;
+mod awareness;
 mod bad_input;
 mod configuration;
+mod damaged_store;
+mod every_call;
+mod lifecycle;
 mod listing;
 mod main_flow;
 mod many_clients;
+mod policies;
+mod reach;
 mod reply_loop;
 mod restarts;
+mod rows;
 mod sending;
 mod servers;
 mod targets;
+mod thousand_patches;
 mod tokens;
+mod tool_policies;
 mod visibility;

@@ -6,6 +6,8 @@
 //!
 //! Source: D36, D47, D48.
 
+mod awareness;
+mod lifecycle;
 mod services;
 
 use std::os::unix::process::ExitStatusExt as _;
@@ -17,6 +19,7 @@ use confab_tests::deployment::{Deployment, Plan, Shape};
 use confab_tests::exchange;
 use confab_tests::home::{Home, config};
 use confab_tests::json::list;
+use confab_tests::process::Server;
 use serde_json::Value;
 
 /// More commits than the main job has in any one database.
@@ -130,14 +133,25 @@ fn kill_at(
     commit: usize,
     work: impl Fn(&Client) -> anyhow::Result<()>,
 ) -> anyhow::Result<bool> {
+    kill_server_at(home, point, commit, |server| {
+        work(&Client::new(vec![("--endpoint", server.grpc()?)])?)
+    })
+}
+
+/// The same for work that knows the process.
+fn kill_server_at(
+    home: &Home,
+    point: &str,
+    commit: usize,
+    work: impl FnOnce(&Server) -> anyhow::Result<()>,
+) -> anyhow::Result<bool> {
     let points = format!("{point}={commit}*off->return(kill)");
     let plan = Plan::new(Shape::OneProcess, home).dying_at(&points);
     let mut server = plan.launch("confab", plan.command("confab")?)?;
     if server.ready_line.is_none() {
         return was_killed(server.wait()?);
     }
-    let client = Client::new(vec![("--endpoint", server.grpc()?)])?;
-    match work(&client) {
+    match work(&server) {
         Ok(()) => was_killed(server.terminate()?),
         // The client was left alone, which only the death of the process excuses.
         Err(error) => server

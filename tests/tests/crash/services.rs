@@ -81,6 +81,25 @@ fn every_end_is_whole(
 /// Does the main job while `victim` dies and comes back. Returns whether it died, and the
 /// end.
 fn main_job(home: &Home, victim: &'static str, points: &str) -> anyhow::Result<(bool, Value)> {
+    let ask = |addresses: &[(&'static str, String)]| {
+        let client = Client::new(addresses.to_vec())?;
+        exchange::ask(&client).and_then(|_| exchange::settle(&client))
+    };
+    let (died, deployment) = through_a_death(home, victim, points, ask)?;
+    let end = finish_with(&deployment.client)?;
+    deployment.stop()?;
+    Ok((died, end))
+}
+
+/// Works with three services, of which `victim` dies and comes back. Returns whether it died, and
+/// the deployment as it is then. The worker is handed the addresses; that it was left alone is no
+/// fault: what counts is the end.
+pub(crate) fn through_a_death(
+    home: &Home,
+    victim: &'static str,
+    points: &str,
+    work: impl FnOnce(&[(&'static str, String)]) -> anyhow::Result<()> + Send + 'static,
+) -> anyhow::Result<(bool, Deployment)> {
     let healthy = Plan::new(Shape::ThreeServices, home);
     let dying = Plan::new(Shape::ThreeServices, home).dying_at(points);
     let mut servers: Vec<Server> = Vec::new();
@@ -98,40 +117,36 @@ fn main_job(home: &Home, victim: &'static str, points: &str) -> anyhow::Result<(
     }
     let place = SERVICES.iter().position(|(name, _)| *name == victim);
     let place = place.context("the victim is a service")?;
-    let client = Client::new(addresses.clone())?;
     if !died {
         let mut server = servers.remove(place);
-        let (status, speaking) = end_of(&mut server, &client)?;
+        let work_there = addresses.clone();
+        let (status, working) = end_of(&mut server, move || work(&work_there))?;
         died = was_killed(status)?;
         let listen = server.grpc()?;
         let earlier = addresses.get(..place).unwrap_or_default();
         let listen = listen.trim_start_matches("http://");
         servers.insert(place, healthy.start_service(victim, listen, earlier)?);
-        speaking
-            .join()
-            .map_err(|_| anyhow!("the client panicked"))?;
+        working.join().map_err(|_| anyhow!("the client panicked"))?;
     }
-    let deployment = Deployment::of(Shape::ThreeServices, servers)?;
-    let end = finish_with(&deployment.client)?;
-    deployment.stop()?;
-    Ok((died, end))
+    Ok((died, Deployment::of(Shape::ThreeServices, servers)?))
 }
 
-/// Speaks to the deployment until the victim ends: by its crash, or, when all is done without one,
-/// because it is asked to. The speaker may still be waiting for the victim's return. That it was
-/// left alone is no fault here: what counts is the end.
-fn end_of(victim: &mut Server, client: &Client) -> anyhow::Result<(ExitStatus, JoinHandle<()>)> {
+/// Works until the victim ends: by its crash, or, when all is done without one, because it is asked
+/// to. The worker may still be waiting for the victim's return.
+fn end_of(
+    victim: &mut Server,
+    work: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
+) -> anyhow::Result<(ExitStatus, JoinHandle<()>)> {
     let stop = victim.stopper();
-    let client = client.clone();
     let ended = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&ended);
-    let speaking = thread::spawn(move || {
-        drop(exchange::ask(&client).and_then(|_| exchange::settle(&client)));
+    let working = thread::spawn(move || {
+        drop(work());
         if !is_over.load(Ordering::SeqCst) {
             stop();
         }
     });
     let status = victim.wait()?;
     ended.store(true, Ordering::SeqCst);
-    Ok((status, speaking))
+    Ok((status, working))
 }
