@@ -170,11 +170,13 @@ impl<S: RegistryStore> Sessions<S> {
             || create::sandboxed_by_default(asked.settings, key),
             |row| row.sandboxed,
         );
-        let known = row.is_some() || (key.is_main() && judge::is_configured(&asked.rules, key));
+        let configured = judge::is_configured(&asked.rules, key);
+        let known = configured && (row.is_some() || key.is_main());
         Ok(Asking::Session(AskingSession {
             key: key.clone(),
             sandboxed,
             known,
+            configured,
             descendants: self.family(asked, key, sandboxed, found).await?,
             standing: Standing::of(key, row),
         }))

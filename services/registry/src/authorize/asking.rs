@@ -27,8 +27,11 @@ pub(super) struct AskingSession {
     pub(super) key: SessionKey,
     /// Whether its agent runs in a sandbox.
     pub(super) sandboxed: bool,
-    /// Whether it has a row, or is a main session that gets one on its first use (D51).
+    /// Whether it is of a configured agent and has a row, or is a main session that gets one on its
+    /// first use (D51).
     pub(super) known: bool,
+    /// Whether its agent is configured: nobody speaks for one that is not.
+    pub(super) configured: bool,
     /// Those of the sessions that were found that descend from it, where its visibility follows
     /// spawns.
     pub(super) descendants: BTreeSet<SessionKey>,

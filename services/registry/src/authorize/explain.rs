@@ -200,6 +200,16 @@ impl Imagined<'_> {
             Asking::Session(session) if !session.known => Some(&session.key),
             Asking::Owner | Asking::Channel | Asking::Session(_) => None,
         };
+        if let Asking::Session(session) = self.asking
+            && !session.configured
+        {
+            let agent = session.key.agent_id().map(String::from).unwrap_or_default();
+            return GateVerdict::stops(
+                "role",
+                format!("Agent {agent}, which would call, is not configured."),
+                format!("Add {agent} to agents.list."),
+            );
+        }
         if let Some(key) = stranger.filter(|_| judge::is_mutating(self.asked.action)) {
             return GateVerdict::stops(
                 "role",

@@ -57,6 +57,17 @@ impl Judge<'_> {
     /// caller's (D51). A channel adapter brings messages and follows runs, and does nothing else.
     fn refuse_strangers(&self) -> Result<(), RpcError> {
         match self.asking {
+            Asking::Session(session) if !session.configured => {
+                let agent = session.key.agent_id().map(String::from).unwrap_or_default();
+                Err(RpcError::new(
+                    Reason::SessionNotFound,
+                    format!(
+                        "No session found: {} (agent not found: {agent}): call as a session of an \
+                         agent of agents.list",
+                        session.key
+                    ),
+                ))
+            },
             Asking::Session(session) if !session.known && is_mutating(self.action) => {
                 Err(not_found(session.key.as_str()))
             },

@@ -267,6 +267,19 @@ async fn an_explanation_agrees_with_the_decision() {
 }
 
 #[tokio::test]
+async fn nobody_speaks_for_an_agent_that_is_not_configured_d51() {
+    let house = House::with(OPEN_HOUSE).await;
+    house.made("agent:editor:main").await;
+    for action in [Action::History, Action::Status, Action::Read, Action::Send] {
+        let ghost = agent("agent:ghost:main");
+        let refused = reason(&house, ghost, action, "agent:editor:main").await;
+        assert_eq!(refused, Some(Reason::SessionNotFound), "{action:?}");
+    }
+    let request = explain("agent:editor:main", "agent:ghost:main", "sessions_history");
+    assert!(!house.explain(request).await.unwrap().allowed());
+}
+
+#[tokio::test]
 async fn an_unknown_tool_and_an_unknown_session_id_are_refused() {
     let house = House::with(DEFAULTS).await;
     let refused = house.explain(explain("main", "", "sessions_fly")).await;
