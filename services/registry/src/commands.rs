@@ -8,7 +8,7 @@ mod status;
 
 use confab_model::channel::{ChatType, Route};
 use confab_model::id::{AgentId, IdempotencyKey, RunId, TenantId};
-use confab_model::key::{SessionKey, SessionKind};
+use confab_model::key::SessionKind;
 use confab_model::limits::{
     AGENT_ID_CHARS_MAX, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, ROUTE_FIELD_BYTES_MAX,
 };
@@ -47,8 +47,8 @@ pub struct CreateSession {
     pub delivery_context: Option<Route>,
     /// What kind of chat it belongs to.
     pub chat_type: Option<ChatType>,
-    /// The session that spawned it.
-    pub spawned_by: Option<SessionKey>,
+    /// The session that spawned it, as given: `main` or a full key.
+    pub spawned_by: Option<String>,
     /// Whether its agent runs in a sandbox; absent: as its agent's configuration says.
     pub sandboxed: Option<bool>,
     /// What it was spawned for.
@@ -84,8 +84,7 @@ impl CreateSession {
             wire::route::route_from_wire(wire.delivery_context, "deliveryContext", &mut violations);
         let chat_type =
             wire::enums::optional_enum_from_wire(wire.chat_type, "chatType", &mut violations);
-        let spawned_by =
-            wire::fields::optional_key_from_wire(wire.spawned_by, "spawnedBy", &mut violations);
+        let spawned_by = spawner_from_wire(wire.spawned_by, &mut violations);
         let spawn_mode =
             spawn_mode_from_wire(wire.spawn_mode, spawned_by.is_some(), &mut violations);
         let key = wire::fields::optional_id_from_wire(
@@ -381,6 +380,15 @@ fn label_from_wire(text: Option<String>, violations: &mut Violations) -> Option<
     let text = text.filter(|text| !text.is_empty())?;
     let label = Label::parse(&text).map_err(|error| Violation::new("label", error.to_string()));
     violations.keep(label)
+}
+
+/// Reads who spawned a session: `main`, whose meaning the settings tell later, or a full key.
+fn spawner_from_wire(text: Option<String>, violations: &mut Violations) -> Option<String> {
+    let text = text.filter(|text| !text.trim().is_empty())?;
+    if !text.trim().eq_ignore_ascii_case("main") {
+        wire::fields::key_from_wire(&text, "spawnedBy", violations)?;
+    }
+    Some(text)
 }
 
 fn agent_from_wire(text: Option<String>, violations: &mut Violations) -> Option<AgentId> {

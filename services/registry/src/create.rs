@@ -9,7 +9,7 @@ use confab_rpc::error::{Reason, RpcError};
 use confab_rpc::gate::{Admitted, Target};
 
 use crate::commands::CreateSession;
-use crate::meaning::{Reader, canonical};
+use crate::meaning::Reader;
 use crate::store::change::KeyUse;
 use crate::store::{Creation, RegistryStore};
 use crate::{Sessions, patch, store_failed};
@@ -54,12 +54,16 @@ impl<S: RegistryStore> Sessions<S> {
     ///
     /// Source: D4, D5, D36, D51, B010, reg:M5, reg:M9.
     pub async fn create(&self, call: Admitted<CreateSession>) -> Result<Created, RpcError> {
-        let (mut request, caller, _) = call.into_parts();
+        let (request, caller, _) = call.into_parts();
         let settings = self.settings.current();
         let rules = settings.key_rules();
-        request.spawned_by = request.spawned_by.map(|key| canonical(&rules, &key));
+        let spawner = |text: &String| {
+            let key = rules.canonicalise(text, None, None);
+            key.map_err(|error| RpcError::invalid_field("spawnedBy", error.to_string()))
+        };
+        let spawned_by = request.spawned_by.as_ref().map(spawner).transpose()?;
         let key = readable_key(&settings, &request.session_key)?;
-        if request.spawned_by.as_ref() == Some(&key) {
+        if spawned_by.as_ref() == Some(&key) {
             return Err(RpcError::invalid_field(
                 "spawnedBy",
                 format!("spawnedBy is {key} itself: a session cannot spawn itself"),
@@ -69,7 +73,7 @@ impl<S: RegistryStore> Sessions<S> {
             label: request.label.clone(),
             delivery_context: request.delivery_context.clone(),
             chat_type: request.chat_type,
-            spawned_by: request.spawned_by.clone(),
+            spawned_by: spawned_by.clone(),
             spawn: Spawn {
                 mode: request.spawn_mode,
                 ..Spawn::default()
@@ -86,7 +90,7 @@ impl<S: RegistryStore> Sessions<S> {
         if created.created {
             tracing::info!(session.key = %created.session.key, "session created");
         } else {
-            refuse_other_fields(&request, &created.session)?;
+            refuse_other_fields(&request, spawned_by.as_ref(), &created.session)?;
         }
         Ok(created)
     }
@@ -192,7 +196,11 @@ pub(crate) fn outcome(creation: Creation) -> Result<Created, RpcError> {
 }
 
 /// An existing session is answered as it is; a caller who asked for something else must know.
-fn refuse_other_fields(request: &CreateSession, stored: &Session) -> Result<(), RpcError> {
+fn refuse_other_fields(
+    request: &CreateSession,
+    spawned_by: Option<&SessionKey>,
+    stored: &Session,
+) -> Result<(), RpcError> {
     let differs = [
         (
             "label",
@@ -209,7 +217,7 @@ fn refuse_other_fields(request: &CreateSession, stored: &Session) -> Result<(), 
         ),
         (
             "spawnedBy",
-            request.spawned_by.is_some() && request.spawned_by != stored.spawned_by,
+            spawned_by.is_some() && spawned_by != stored.spawned_by.as_ref(),
         ),
         (
             "spawnMode",

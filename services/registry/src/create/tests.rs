@@ -6,7 +6,7 @@ use confab_proto::registry::v1::{CreateSessionRequest, LifecycleChange};
 use confab_proto::types::v1 as types;
 use confab_rpc::error::Reason;
 
-use crate::testing::{DEFAULTS, House, START, answered, asked, change_of, named, operator};
+use crate::testing::{DEFAULTS, House, START, answered, asked, change_of, key, named, operator};
 
 #[tokio::test]
 async fn a_session_is_made_once_and_answered_unchanged_ever_after() {
@@ -310,4 +310,18 @@ async fn what_a_session_was_spawned_for_is_a_word_and_goes_with_its_spawner() {
         "{refused}"
     );
     assert_eq!(told[1], "invalid spawnMode (use \"run\"|\"session\")");
+}
+
+#[tokio::test]
+async fn the_spawning_session_may_be_called_main_d1() {
+    let house = House::with(DEFAULTS).await;
+    house.made("agent:writer:main").await;
+    for (number, by) in ["main", "Agent:Writer:Main"].into_iter().enumerate() {
+        let request = CreateSessionRequest {
+            spawned_by: Some(by.to_owned()),
+            ..named(&format!("agent:writer:subagent:{number}"))
+        };
+        let made = house.create(request).await.unwrap().session;
+        assert_eq!(made.spawned_by, Some(key("agent:writer:main")), "{by}");
+    }
 }
