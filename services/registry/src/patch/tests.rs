@@ -579,3 +579,21 @@ async fn a_child_stores_its_depth_and_mode_and_patches_respect_them() {
         .unwrap_err();
     assert_eq!(refused.message, "spawnDepth cannot be changed once set");
 }
+
+#[tokio::test]
+async fn a_taken_label_is_told_beside_what_else_is_wrong() {
+    let house = House::with(DEFAULTS).await;
+    house.labelled("agent:writer:desk", "Desk").await;
+    house.made("agent:writer:main").await;
+    let patch = SessionPatch {
+        label: text("Desk"),
+        thinking_level: text("deep"),
+        spawned_by: text("agent:editor:main"),
+        ..SessionPatch::default()
+    };
+    let refused = house.patch(operator(), patch_of("main", patch)).await;
+    let faults = refused.unwrap_err().violations;
+    let fields: Vec<&str> = faults.iter().map(|fault| fault.field.as_str()).collect();
+    assert_eq!(fields, ["spawnedBy", "label", "thinkingLevel"]);
+    assert_eq!(faults[1].description, "label already in use: Desk");
+}

@@ -4,7 +4,7 @@ use confab_model::clock::Timestamp;
 use confab_model::id::{IdempotencyKey, TenantId};
 use confab_model::key::SessionKey;
 use confab_model::session::Session;
-use confab_model::session::patch::{Fault, Patch};
+use confab_model::session::patch::{Change as PatchChange, Fault, FaultKind, Patch};
 use confab_policy::lifecycle::{self, Change};
 use confab_rpc::wire;
 use confab_store::StoreError;
@@ -155,7 +155,15 @@ async fn patch(
     }
     let before = stored(connection, tenant, &key).await?;
     check_expected(&before.session, &expected, "patch")?;
-    let session = patched(&before.session, &patch, faults, now)?;
+    let session = match patched(&before.session, &patch, faults, now) {
+        Err(ChangeError::Forbidden(faults)) => {
+            let taken = taken_label(connection, tenant, &before.session, &patch).await?;
+            return Err(ChangeError::Forbidden(
+                faults.into_iter().chain(taken).collect(),
+            ));
+        },
+        judged => judged?,
+    };
     let after = Row {
         session,
         ..before.clone()
@@ -270,6 +278,29 @@ fn patched(
             Err(ChangeError::Forbidden(faults))
         },
     }
+}
+
+/// That the label of a patch is taken, to be told beside what else is wrong with it.
+async fn taken_label(
+    connection: &mut SqliteConnection,
+    tenant: &TenantId,
+    before: &Session,
+    patch: &Patch,
+) -> Result<Option<Fault>, StoreError> {
+    let Some(PatchChange::Set(label)) = &patch.label else {
+        return Ok(None);
+    };
+    let labelled = Session {
+        label: Some(label.clone()),
+        ..before.clone()
+    };
+    let taken = before.label.as_ref() != Some(label)
+        && label_is_taken(connection, tenant, &labelled).await?;
+    Ok(taken.then(|| Fault {
+        field: "label".to_owned(),
+        message: ChangeError::LabelInUse(label.clone()).to_string(),
+        kind: FaultKind::Invalid,
+    }))
 }
 
 /// Writes `after` in the place of `before`, unless they say the same.
