@@ -325,6 +325,14 @@ impl SessionKey {
             .is_some_and(|(family, _)| matches!(family, shape::SUBAGENT | shape::ACP))
     }
 
+    /// Whether a part of the system made it for itself: `internal-session-effects:…`, which no list
+    /// shows.
+    ///
+    /// Source: reg:K27.
+    pub fn is_internal(&self) -> bool {
+        self.rest().starts_with("internal-session-effects:")
+    }
+
     /// Whether it is the session of one single run of a scheduled job: `cron:<job>:run:<runId>`.
     ///
     /// Source: reg:K24.

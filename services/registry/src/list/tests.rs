@@ -198,7 +198,11 @@ async fn a_limit_is_lowered_and_told_only_when_it_was_lowered() {
 async fn the_session_of_one_run_of_a_job_is_never_listed() {
     let house = house_with(
         DEFAULTS,
-        &["agent:writer:cron:daily", "agent:writer:cron:daily:run:1"],
+        &[
+            "agent:writer:cron:daily",
+            "agent:writer:cron:daily:run:1",
+            "agent:writer:internal-session-effects:1",
+        ],
     )
     .await;
     assert_eq!(listed(&house, all()).await, ["agent:writer:cron:daily"]);

@@ -31,13 +31,14 @@ pub(super) enum Shelf {
     Open,
     /// The list of archived sessions.
     Archived,
-    /// No list: the session of a single run of a scheduled job (reg:K24).
+    /// No list: the session of a single run of a scheduled job, or one that a part of the system made
+    /// for itself (reg:K24, reg:K27).
     Unlisted,
 }
 
 impl Shelf {
     pub(super) fn of(session: &Session) -> Self {
-        if session.key.is_cron_run() {
+        if session.key.is_cron_run() || session.key.is_internal() {
             Self::Unlisted
         } else if session.archived_at.is_some() {
             Self::Archived
