@@ -154,5 +154,5 @@ fn read_sandbox_mode(section: &mut Section<'_, '_>) -> Option<SandboxMode> {
 
 fn read_sandbox_clamp(section: &mut Section<'_, '_>) -> Option<SandboxClamp> {
     let clamps = SandboxClamp::ALL.map(|clamp| (clamp.as_str(), clamp));
-    section.word("sessionToolsVisibility", &clamps)
+    section.folded_word("sessionToolsVisibility", &clamps)
 }

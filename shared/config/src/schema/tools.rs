@@ -30,7 +30,9 @@ pub(super) struct Tools {
 pub(super) fn read(section: &mut Section<'_, '_>) -> Tools {
     let modes = VisibilityMode::ALL.map(|mode| (mode.as_str(), mode));
     let visibility = section.strict_object("sessions", |section| {
-        section.word("visibility", &modes).unwrap_or_default()
+        section
+            .folded_word("visibility", &modes)
+            .unwrap_or_default()
     });
     let agent_to_agent = section.strict_object("agentToAgent", read_agent_to_agent);
     let lists = read_scope(section);
