@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use confab_config::Settings;
-use confab_model::key::Scope;
+use confab_model::key::{Scope, SessionKind};
 use confab_rpc::error::RpcError;
 use confab_rpc::gate::{Admitted, ScopeNote};
+use confab_rpc::wire::enums::Numbered as _;
 use confab_store::page::{self, Cursor};
 use serde::{Deserialize, Serialize};
 
@@ -141,8 +142,14 @@ fn mark_unconfigured(rows: &mut [Listed], settings: &Settings) {
     for row in rows.iter_mut().filter(|row| row.fault.is_none()) {
         let agent = row.session.agent_id.as_str();
         if !agent.is_empty() && !configured.contains(agent) {
+            // A main session cannot be deleted.
+            let or_delete = if row.session.kind == SessionKind::Main.number() {
+                ""
+            } else {
+                ", or delete the session"
+            };
             row.fault = Some(format!(
-                "its agent {agent} is not configured: add it to agents.list, or delete the session"
+                "its agent {agent} is not configured: add it to agents.list{or_delete}"
             ));
         }
     }

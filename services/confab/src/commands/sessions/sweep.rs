@@ -18,6 +18,8 @@ use crate::render::text;
 const SWEEP_TIMEOUT: Duration = Duration::from_mins(10);
 /// The outcome of a session that could not be swept.
 const FAILED: &str = "failed";
+/// The outcome of a session that was only told.
+const PLANNED: &str = "planned";
 
 /// Sweeps, or tells what a sweep would do.
 ///
@@ -33,7 +35,10 @@ pub(super) async fn run(
     };
     let mut runner = services.waiting_runner(SWEEP_TIMEOUT);
     let swept = answer(runner.sweep_sessions(request).await)?;
-    screen.show(|| record(&swept), |paint, _| tell(&swept.sessions, paint))?;
+    screen.show(
+        || record(&swept),
+        |paint, _| tell(&swept.sessions, paint) + warning(&swept.sessions, args.dry_run),
+    )?;
     let failed = swept.sessions.iter().any(|one| one.outcome == FAILED);
     Ok(if failed { Exit::Refused } else { Exit::Done })
 }
@@ -52,6 +57,15 @@ fn record(swept: &SweepSessionsResponse) -> Value {
     Fields::new()
         .put("sessions", rows.collect::<Vec<_>>())
         .into()
+}
+
+/// Why a sweep that was to be done only told.
+fn warning(swept: &[SweptSession], dry_run: bool) -> &'static str {
+    if !dry_run && swept.iter().any(|one| one.outcome == PLANNED) {
+        "\nplanned: nothing was done, because session.maintenance.mode is warn; `enforce` does it"
+    } else {
+        ""
+    }
 }
 
 /// A table; what went wrong stands below it.
@@ -113,6 +127,10 @@ mod tests {
             assert!(text::width(line) <= COLUMNS, "{line}");
         }
         assert_eq!(tell(&[], Paint::new(false)), "no session's time is over");
+        let planned = [swept("planned", None)];
+        assert!(warning(&planned, false).contains("session.maintenance.mode"));
+        assert_eq!(warning(&planned, true), "");
+        assert_eq!(warning(&rows, false), "");
     }
 
     #[test]
