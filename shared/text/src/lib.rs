@@ -4,4 +4,5 @@
 
 pub mod page;
 pub mod render;
+pub mod sanitise;
 pub mod truncate;

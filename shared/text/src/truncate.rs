@@ -40,7 +40,7 @@ fn cut(text: &str) -> Option<&str> {
 }
 
 /// The start of the visible character that `at` lies in, or `at` itself.
-fn cluster_start(text: &str, at: usize) -> usize {
+pub(crate) fn cluster_start(text: &str, at: usize) -> usize {
     let mut cursor = GraphemeCursor::new(at, text.len(), true);
     if cursor.is_boundary(text, 0) == Ok(true) {
         return at;

@@ -9,10 +9,13 @@
 //!
 //! What `in` and `out` mean is known to the tests that read them, not here.
 //!
+//! Beside them, [`hostile`] makes texts as long as one likes that are hard to clean.
+//!
 //! This crate must never be used outside tests, nor use another crate of confab: the crates that
 //! are tested take it as a dev-dependency.
 
 mod case;
+pub mod hostile;
 mod mark;
 #[cfg(test)]
 mod tests;
@@ -71,6 +74,13 @@ pub const KEYS: Vectors = Vectors {
     name: "keys.json",
     count: 76,
     text: include_str!("../cases/keys.json"),
+};
+
+/// The assistant's texts, rid of reasoning, scaffolding and the text of tool calls.
+pub const SANITISE: Vectors = Vectors {
+    name: "sanitise.json",
+    count: 114,
+    text: include_str!("../cases/sanitise.json"),
 };
 
 /// Whether a message may be sent, and what decided.
