@@ -9,7 +9,7 @@ use crate::effective::{self, Effective};
 pub use crate::schema::{Class, Problem, Warning};
 use crate::schema::{Walk, walk};
 use crate::settings::Settings;
-use crate::source::{Document, ReadError, Source};
+use crate::source::{self, Document, ReadError, Source};
 
 /// A configuration that can be put in force.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ pub(crate) fn judge(document: Document) -> Result<Loaded, LoadError> {
         settings,
         problems,
         warnings,
-    } = walk(&document.value, &document.directory);
+    } = walk(&document.value, &document.directory, &source::secret);
     if problems.is_empty() {
         Ok(Loaded {
             settings,

@@ -14,6 +14,7 @@ mod fingerprint;
 mod schema;
 
 pub use check::{LoadError, Loaded, Problems, load};
+pub use confab_text::redact::Redactor;
 pub use effective::Effective;
 pub use live::Live;
 pub use schema::nearest;

@@ -9,8 +9,10 @@ mod address;
 mod agents;
 mod confab;
 mod findings;
+mod logging;
 mod nearest;
 mod quantity;
+mod secrets;
 mod section;
 mod session;
 mod tools;
@@ -19,14 +21,17 @@ mod tools;
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use confab_policy::tool_policy::ToolRules;
 use confab_policy::visibility::VisibilityRules;
+use confab_text::redact::{RedactionRules, Redactor};
 use serde_json::Value;
 
 use self::findings::Findings;
 pub use self::findings::{Class, Problem, Warning};
 pub use self::nearest::nearest;
+pub(crate) use self::secrets::Variables;
 use self::section::Section;
 use crate::fingerprint::fingerprint;
 use crate::settings::Settings;
@@ -46,19 +51,24 @@ pub(crate) struct Walk {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Reads a parsed file; relative paths in it start at `directory`.
-pub(crate) fn walk(document: &Value, directory: &Path) -> Walk {
+/// Reads a parsed file; relative paths in it start at `directory`, and the secrets it names are in
+/// `variables`.
+pub(crate) fn walk(document: &Value, directory: &Path, variables: Variables<'_>) -> Walk {
     let mut findings = Findings::default();
     let mut root = Section::root(document, &mut findings);
     let agents = root.object("agents", agents::read);
     let session = root.object("session", session::read);
     let tools = root.object("tools", tools::read);
     root.object("messages", read_messages);
-    root.object("logging", read_logging);
+    let patterns = root.object("logging", logging::read);
     let confab = root.strict_object("confab", |section| {
         confab::read(section, directory, agents.timeout_seconds)
     });
     root.finish_foreign();
+    let redactor = redactor(&RedactionRules {
+        patterns,
+        secrets: secrets::of(&agents.agents, &confab, variables),
+    });
     let settings = Settings {
         agents: agents.agents,
         session,
@@ -79,6 +89,7 @@ pub(crate) fn walk(document: &Value, directory: &Path) -> Walk {
         auth: confab.auth,
         telemetry: confab.telemetry,
         models: confab.models,
+        redactor,
         fingerprint: fingerprint(document),
     };
     Walk {
@@ -96,11 +107,8 @@ fn read_messages(section: &mut Section<'_, '_>) {
     );
 }
 
-/// Section `logging`: what is hidden from what leaves (run:K23).
-fn read_logging(section: &mut Section<'_, '_>) {
-    let words = [("off", ()), ("tools", ())];
-    section.word("redactSensitive", &words);
-    section.texts("redactPatterns");
-    section.not_yet("redactSensitive", "act on");
-    section.not_yet("redactPatterns", "act on");
+/// What hides credentials; where the patterns are faulty, which is reported, it does without them.
+fn redactor(rules: &RedactionRules) -> Arc<Redactor> {
+    let redactor = Redactor::new(rules).unwrap_or_else(|_| Redactor::built_in());
+    Arc::new(redactor)
 }

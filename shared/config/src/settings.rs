@@ -7,10 +7,12 @@ mod session;
 mod time_zone;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use confab_model::key::KeyRules;
 use confab_policy::tool_policy::ToolRules;
 use confab_policy::visibility::VisibilityRules;
+use confab_text::redact::Redactor;
 use secrecy::SecretString;
 
 pub use self::agents::{
@@ -47,6 +49,9 @@ pub struct Settings {
     pub telemetry: TelemetrySettings,
     /// The model names that exist; absent = any.
     pub models: Option<Vec<String>>,
+    /// Hides credentials in what leaves: the built-in families, `logging.redactPatterns`, and the
+    /// secrets that the settings know (run:R0, run:R17, run:R18).
+    pub redactor: Arc<Redactor>,
     /// First 12 hexadecimal digits of the SHA-256 of what is in force (contract, `/readyz`).
     pub fingerprint: String,
 }

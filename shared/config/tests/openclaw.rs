@@ -13,7 +13,7 @@ use confab_config::{Source, load};
 use confab_policy::tool_policy::Profile;
 
 /// What has no effect, and nothing else; the empty path stands for the sections of other purposes.
-const WARNED: [&str; 59] = [
+const WARNED: [&str; 57] = [
     "",
     "agents.defaults.bootstrapMaxChars",
     "agents.defaults.compaction",
@@ -51,8 +51,6 @@ const WARNED: [&str; 59] = [
     "logging.consoleLevel",
     "logging.file",
     "logging.level",
-    "logging.redactPatterns",
-    "logging.redactSensitive",
     "messages.ackReaction",
     "messages.ackReactionScope",
     "messages.queue",

@@ -3,6 +3,7 @@
 //! This crate must never do I/O or change what is stored: it works on copies, in linear time.
 
 pub mod page;
+pub mod redact;
 pub mod render;
 pub mod sanitise;
 pub mod truncate;

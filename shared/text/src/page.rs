@@ -7,6 +7,11 @@ use confab_model::limits::HISTORY_BYTES_MAX;
 /// What stands in the place of a message that is too large to show.
 pub const PLACEHOLDER: &str = "[sessions_history omitted: message too large]";
 
+/// What stands in the place of a message whose stored form cannot be read.
+///
+/// Source: B146.
+pub const UNREADABLE: &str = "[sessions_history omitted: message unreadable]";
+
 /// The brackets of an empty array.
 const BRACKETS_BYTES: usize = 2;
 

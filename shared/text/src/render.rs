@@ -4,7 +4,7 @@ use confab_model::key::SessionKey;
 use confab_model::message::{Block, Message, Provenance, Role};
 use serde_json::{Map, Value, json};
 
-use crate::page::PLACEHOLDER;
+use crate::page::{PLACEHOLDER, UNREADABLE};
 
 /// A message as the tools' JSON shows it; what is absent is left out.
 ///
@@ -34,17 +34,22 @@ pub fn message_json(message: &Message) -> Value {
     Value::Object(shown)
 }
 
-/// What stands in the JSON of a page for `message`, which is too large to show.
+/// What stands in the JSON of a page for `message`, which is too large to show or says that it cannot
+/// be read. Nothing else that it says is shown.
 ///
-/// Source: D24, run:H29.
+/// Source: D24, run:H29, B146.
 pub fn placeholder_json(message: &Message) -> Value {
     json!({
         "role": Role::Assistant.as_str(),
-        "content": PLACEHOLDER,
+        "content": if is_unreadable(message) { UNREADABLE } else { PLACEHOLDER },
         "timestamp": message.at.millis(),
         "seq": message.seq,
         "id": message.id.as_str(),
     })
+}
+
+fn is_unreadable(message: &Message) -> bool {
+    matches!(message.body.blocks.as_slice(), [Block::Text(text)] if text == UNREADABLE)
 }
 
 fn block_json(block: &Block) -> Option<Value> {
@@ -124,6 +129,12 @@ mod tests {
             "timestamp": 1500, "seq": 7, "id": "m-7",
         });
         assert_eq!(placeholder_json(&message), expected);
+    }
+
+    #[test]
+    fn a_placeholder_says_when_the_message_cannot_be_read() {
+        let message = stored(NewMessage::text("k", Role::Assistant, UNREADABLE));
+        assert_eq!(placeholder_json(&message)["content"], UNREADABLE);
     }
 
     #[test]

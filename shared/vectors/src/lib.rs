@@ -76,6 +76,13 @@ pub const KEYS: Vectors = Vectors {
     text: include_str!("../cases/keys.json"),
 };
 
+/// Texts with credentials in them, and without.
+pub const REDACT: Vectors = Vectors {
+    name: "redact.json",
+    count: 168,
+    text: include_str!("../cases/redact.json"),
+};
+
 /// The assistant's texts, rid of reasoning, scaffolding and the text of tool calls.
 pub const SANITISE: Vectors = Vectors {
     name: "sanitise.json",

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::{
     A2A_FLOW, AGENT_IDS, AGENTS_LIST, CONFIG_ERRORS, Case, DERIVED_TITLES, HISTORY_PAGE, KEYS,
-    LABELS, PATCH,  SANITISE, SEND_POLICY, SKIP_WORDS, TOOL_POLICY, TRUNCATE, Unreadable,
+    LABELS, PATCH, REDACT, SANITISE, SEND_POLICY, SKIP_WORDS, TOOL_POLICY, TRUNCATE, Unreadable,
     VISIBILITY, Vectors, WATCH,
 };
 
-const ALL: [Vectors; 16] = [
+const ALL: [Vectors; 17] = [
     A2A_FLOW,
     AGENTS_LIST,
     AGENT_IDS,
@@ -24,6 +24,7 @@ const ALL: [Vectors; 16] = [
     KEYS,
     LABELS,
     PATCH,
+    REDACT,
     SANITISE,
     SEND_POLICY,
     SKIP_WORDS,

@@ -55,6 +55,22 @@ fn a_changed_file_comes_into_force() {
 }
 
 #[test]
+fn run_r18_a_reload_hides_what_the_changed_file_says() {
+    let file = File::with("{logging: {redactPatterns: ['tulips']}}");
+    let live = file.live();
+    let before = live.current();
+    file.write("{logging: {redactPatterns: ['roses']}}");
+    assert!(live.reload().unwrap().changed);
+    let shown = |settings: &Settings| settings.redactor.redact("tulips, roses").into_owned();
+    assert_eq!(shown(&before), "***, roses");
+    assert_eq!(shown(&live.current()), "tulips, ***");
+    assert_ne!(
+        live.current().redactor.fingerprint(),
+        before.redactor.fingerprint()
+    );
+}
+
+#[test]
 fn another_format_of_the_same_changes_nothing() {
     let file = File::with("{session: {agentToAgent: {maxHops: 3}}}");
     let live = file.live();

@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Value};
 
 use self::values::{
-    FILLED_TEXT, LIST, OBJECT, allowed_keys, describe, escaped, join, listed_words, meaning,
+    FILLED_TEXT, OBJECT, allowed_keys, describe, escaped, join, listed_words, meaning,
     not_yet_of_type, variable, words,
 };
-pub(super) use self::values::{any_text, filled_text, integer};
+pub(super) use self::values::{LIST, any_text, filled_text, integer};
 use super::findings::{Class, Findings, Problem};
 use super::nearest::nearest;
 
@@ -292,6 +292,17 @@ impl<'v, 'f> Section<'v, 'f> {
         self.findings.problems.push(Problem {
             path: self.path_of(name),
             class: Class::Conflict,
+            given,
+            allowed: allowed.to_owned(),
+            nearest: None,
+        });
+    }
+
+    /// Reports that the value of `name` is not allowed, in words.
+    pub(super) fn fault(&mut self, name: &str, given: String, allowed: &str) {
+        self.findings.problems.push(Problem {
+            path: self.path_of(name),
+            class: Class::Value,
             given,
             allowed: allowed.to_owned(),
             nearest: None,

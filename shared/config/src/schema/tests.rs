@@ -1,6 +1,7 @@
 //! The walk as a whole: defaults, every key, and what faults look like.
 
 mod faults;
+mod redaction;
 mod registry;
 mod warnings;
 
@@ -10,7 +11,7 @@ use confab_model::key::Scope;
 use confab_model::session::SendAction;
 use confab_policy::send_policy::{SendPolicy, SendPolicyReach, SendRule};
 use confab_policy::visibility::{SandboxClamp, VisibilityMode, VisibilityRules};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::*;
 use crate::settings::{
@@ -20,7 +21,9 @@ use crate::settings::{
 };
 
 fn walked(json5: &str) -> Walk {
-    walk(&json5::from_str(json5).unwrap(), Path::new("/etc/confab"))
+    let variables = |name: &str| Some(SecretString::from(format!("value-of-{name}")));
+    let document = json5::from_str(json5).unwrap();
+    walk(&document, Path::new("/etc/confab"), &variables)
 }
 
 fn settings(json5: &str) -> Settings {

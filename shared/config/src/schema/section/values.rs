@@ -12,7 +12,7 @@ const GIVEN_CHARS_MAX: usize = 40;
 /// What an object is called in a message.
 pub(super) const OBJECT: &str = "an object";
 /// What a list is called in a message.
-pub(super) const LIST: &str = "a list";
+pub(in crate::schema) const LIST: &str = "a list";
 /// What [`filled_text`] accepts, in words.
 pub(super) const FILLED_TEXT: &str = "a text that is not empty";
 
