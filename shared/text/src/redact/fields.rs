@@ -149,7 +149,14 @@ fn after_equals(scan: &mut Scan<'_>, name: &Name<'_>, separator: Separator) {
         }
         return;
     }
-    if claim_quoted(scan, name, separator.value) || separator.spaced {
+    if claim_quoted(scan, name, separator.value) {
+        return;
+    }
+    if separator.spaced {
+        // As it stands in a file of credentials; other names before ` = ` are code.
+        if name.folded.is_cloud_key() {
+            claim(scan, name, separator.value, is_listed);
+        }
         return;
     }
     if starts_form(scan, name, separator) {

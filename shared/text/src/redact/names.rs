@@ -166,6 +166,11 @@ impl Folded {
         self.0.ends_with("cookie")
     }
 
+    /// The secret half of a pair of cloud keys (run:R16).
+    pub(super) fn is_cloud_key(&self) -> bool {
+        self.0.ends_with("secretaccesskey")
+    }
+
     fn is_in(&self, table: &[&str]) -> bool {
         table.contains(&self.0.as_str())
     }

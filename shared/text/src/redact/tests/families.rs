@@ -330,6 +330,11 @@ fn headers_are_masked() {
             "Cookie: sid=ab… x=1\nHost: h",
         ),
         ("run:R10", "Set-Cookie: sid=abc", "Set-Cookie: ***"),
+        (
+            "run:R16",
+            "aws_secret_access_key = A*40",
+            "aws_secret_access_key = AAAAAA…AAAA",
+        ),
         ("run:R10", "Cookie: A*18", "Cookie: AAAAAA…AAAA"),
         ("run:R10", "Cookie: A*15", "Cookie: AAAAAAAAAAAAAAA"),
         (
