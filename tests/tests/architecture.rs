@@ -50,9 +50,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "confab-vectors",
         ],
     ),
+    // What benchmarks share knows no service.
+    (
+        "confab-bench",
+        &["confab-config", "confab-rpc", "confab-telemetry"],
+    ),
     (
         "confab-registry",
         &[
+            "confab-bench",
             "confab-proto",
             "confab-model",
             "confab-policy",
@@ -66,6 +72,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "confab-transcript",
         &[
+            "confab-bench",
             "confab-proto",
             "confab-model",
             "confab-policy",
@@ -134,8 +141,9 @@ const PURE_MAY_TAKE: [&str; 9] = [
     "uuid",
 ];
 
-/// The crate of vectors and their reader, which serves tests alone.
-const VECTORS: &str = "confab-vectors";
+/// The crates that serve tests and benchmarks alone: the vectors with their reader, and what
+/// benchmarks share.
+const TESTS_ALONE: [&str; 2] = ["confab-vectors", "confab-bench"];
 
 const SERVICES: [&str; 3] = ["confab-registry", "confab-transcript", "confab-runner"];
 
@@ -177,12 +185,13 @@ fn impure_edges(edges: &[Edge], may_use: &BTreeMap<&str, BTreeSet<&str>>) -> Vec
         .collect()
 }
 
-/// Names each crate that takes the vectors for more than its tests.
-fn vectors_outside_tests(edges: &[Edge]) -> Vec<String> {
+/// Names each crate that takes one of `TESTS_ALONE` for more than its tests and benchmarks.
+fn outside_tests(edges: &[Edge]) -> Vec<String> {
     edges
         .iter()
-        .filter(|edge| edge.to == VECTORS && edge.kind != DependencyKind::Development)
-        .map(|edge| format!("{} must not use {VECTORS} outside its tests", edge.from))
+        .filter(|edge| TESTS_ALONE.contains(&edge.to.as_str()))
+        .filter(|edge| edge.kind != DependencyKind::Development)
+        .map(|edge| format!("{} must not use {} outside its tests", edge.from, edge.to))
         .collect()
 }
 
@@ -333,25 +342,36 @@ fn an_impure_dependency_of_a_pure_crate_is_found() {
 }
 
 #[test]
-fn the_vectors_serve_tests_alone() -> anyhow::Result<()> {
+fn vectors_and_benchmarks_serve_tests_alone() -> anyhow::Result<()> {
     let edges = edges(&workspace()?);
-    assert!(edges.iter().any(|edge| edge.to == VECTORS));
-    assert_eq!(vectors_outside_tests(&edges), Vec::<String>::new());
+    for name in TESTS_ALONE {
+        assert!(
+            edges.iter().any(|edge| edge.to == name),
+            "nobody uses {name}"
+        );
+    }
+    assert_eq!(outside_tests(&edges), Vec::<String>::new());
     Ok(())
 }
 
 #[test]
-fn vectors_outside_tests_are_found() {
+fn what_serves_tests_is_found_outside_them() {
     let planted = [
-        edge("confab-model", VECTORS, DependencyKind::Development),
-        edge("confab-flow", VECTORS, DependencyKind::Normal),
-        edge("confab-text", VECTORS, DependencyKind::Build),
+        edge(
+            "confab-model",
+            "confab-vectors",
+            DependencyKind::Development,
+        ),
+        edge("confab-flow", "confab-vectors", DependencyKind::Normal),
+        edge("confab-text", "confab-vectors", DependencyKind::Build),
+        edge("confab-registry", "confab-bench", DependencyKind::Normal),
     ];
     let expected = [
         "confab-flow must not use confab-vectors outside its tests",
         "confab-text must not use confab-vectors outside its tests",
+        "confab-registry must not use confab-bench outside its tests",
     ];
-    assert_eq!(vectors_outside_tests(&planted), expected);
+    assert_eq!(outside_tests(&planted), expected);
 }
 
 #[test]

@@ -154,6 +154,7 @@ async fn open_transcript(
         data_dir: ground.data_dir.clone(),
         clock: Arc::clone(&ground.clock),
         ids: Arc::new(RandomIds),
+        settings: ground.settings.clone(),
         tracker: ground.tracker.clone(),
         // The writer ends when the transcript is closed, after the last call.
         stop: CancellationToken::new(),

@@ -59,6 +59,7 @@ impl Exit {
             | Reason::SessionExists
             | Reason::Protected
             | Reason::SessionBusy
+            | Reason::TranscriptNotEmpty
             | Reason::Ambiguous
             | Reason::ThreadTarget
             | Reason::WaitRing
@@ -277,6 +278,7 @@ fn hint_for(error: &RpcError) -> Option<String> {
         | Reason::SessionExists
         | Reason::Protected
         | Reason::SessionBusy
+        | Reason::TranscriptNotEmpty
         | Reason::Ambiguous
         | Reason::ThreadTarget
         | Reason::WaitRing

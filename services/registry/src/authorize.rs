@@ -109,7 +109,7 @@ impl<S: RegistryStore> Sessions<S> {
             .await
             .map_err(store_failed)?;
         let asking = self.asking(asked, requester.as_ref(), &found).await?;
-        standing::refuse_tools(asked.settings, &asking, asked.action, false)?;
+        standing::refuse_tools(asked.settings, &asking, asked.action)?;
         let judge = Judge {
             rules: &asked.rules,
             visibility: &asked.settings.visibility,
@@ -225,7 +225,7 @@ impl<S: RegistryStore> Sessions<S> {
             .await
             .map_err(store_failed)?;
         let asking = self.asking(asked, requester.as_ref(), &found).await?;
-        standing::refuse_tools(asked.settings, &asking, asked.action, true)?;
+        standing::refuse_tools(asked.settings, &asking, asked.action)?;
         let (reach, mode) = match &asking {
             Asking::Owner => (Reach::All, VisibilityMode::All),
             Asking::Channel => (Reach::Among(Among::default()), VisibilityMode::SelfOnly),

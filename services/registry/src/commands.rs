@@ -2,6 +2,7 @@
 
 mod awareness;
 mod explain;
+mod import;
 mod lifecycle;
 mod patch;
 mod status;
@@ -31,6 +32,7 @@ use crate::list::SessionCursor;
 
 pub use awareness::{AckNotices, ListStateEvents, WatchNotices, WatchSessions, WatchTarget};
 pub use explain::{Explain, GetToolPolicy, ListAgents};
+pub use import::{ImportSession, ImportedFields, ImportedRun, ImportedTimes};
 pub(crate) use lifecycle::change_to_wire;
 pub use lifecycle::{CommitLifecycle, ListOverdueSessions};
 pub use patch::PatchSession;

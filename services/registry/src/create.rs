@@ -123,30 +123,33 @@ impl<S: RegistryStore> Sessions<S> {
 
 /// The key that `given` means, of a configured agent.
 fn readable_key(settings: &Settings, given: &str) -> Result<SessionKey, RpcError> {
+    let key = named_key(settings, given)?;
+    match key.agent_id() {
+        Some(agent) if !settings.key_rules().knows(&agent) => Err(RpcError::new(
+            Reason::SessionNotFound,
+            format!("agent not found: {agent}"),
+        )),
+        Some(_) | None => Ok(key),
+    }
+}
+
+/// The one name of the key that `given` means, whatever its agent.
+///
+/// Source: D3, D4.
+pub(crate) fn named_key(settings: &Settings, given: &str) -> Result<SessionKey, RpcError> {
     let rules = settings.key_rules();
     let reader = Reader {
         rules: &rules,
         requester: None,
     };
     let meaning = reader.read(&Target::reference(given))?;
-    let key = meaning
-        .key
-        .as_ref()
-        .and_then(|key| key.creatable())
-        .cloned();
-    let Some(key) = key else {
-        return Err(RpcError::invalid_field(
+    let key = meaning.key.as_ref().and_then(|key| key.creatable());
+    key.cloned().ok_or_else(|| {
+        RpcError::invalid_field(
             "sessionKey",
             format!("sessionKey `{given}` is a sessionId: write agent:<agentId>:<rest>"),
-        ));
-    };
-    match key.agent_id() {
-        Some(agent) if !rules.knows(&agent) => Err(RpcError::new(
-            Reason::SessionNotFound,
-            format!("agent not found: {agent}"),
-        )),
-        Some(_) | None => Ok(key),
-    }
+        )
+    })
 }
 
 /// Whether the configuration puts a new session into a sandbox.

@@ -13,6 +13,7 @@ pub mod awareness;
 pub mod changes;
 pub mod commands;
 pub mod create;
+pub mod import;
 pub mod lifecycle;
 pub mod limits;
 pub mod list;

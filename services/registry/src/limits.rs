@@ -64,3 +64,10 @@ pub const CHANGES_PAGE: usize = 200;
 
 /// How often a stream of changes is admitted again.
 pub const ADMISSION_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Most earlier generations in one `ImportSession` (proto).
+pub const EARLIER_GENERATIONS_MAX: usize = 1_000;
+
+/// The last moment that an import may give, in milliseconds: the end of the year 9999, which is the
+/// last that a `Timestamp` of the protos can hold.
+pub const IMPORTED_MILLIS_MAX: i64 = 253_402_300_799_999;

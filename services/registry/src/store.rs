@@ -7,6 +7,7 @@ pub mod awareness;
 pub mod change;
 #[cfg(test)]
 mod conformance;
+pub mod import;
 pub mod sqlite;
 pub mod upkeep;
 
@@ -24,6 +25,7 @@ use confab_store::StoreError;
 
 pub use crate::store::awareness::{AwarenessStore, Batch, Recorded, Registered, Retention, Watch};
 use crate::store::change::ChangeStore;
+use crate::store::import::ImportStore;
 use crate::store::upkeep::UpkeepStore;
 
 /// A stored row: the session as everybody speaks of it, and what only the registry keeps.
@@ -193,7 +195,15 @@ impl Position {
 
 /// The registry's database.
 pub trait RegistryStore:
-    AwarenessStore + ChangeStore + UpkeepStore + Clone + std::fmt::Debug + Send + Sync + 'static
+    AwarenessStore
+    + ChangeStore
+    + ImportStore
+    + UpkeepStore
+    + Clone
+    + std::fmt::Debug
+    + Send
+    + Sync
+    + 'static
 {
     /// Looks up everything that a call's references may mean.
     fn look_up(

@@ -284,3 +284,33 @@ async fn a_session_is_patched_by_an_operator_and_its_life_is_changed_by_services
     assert_eq!(overdue.into_inner().sessions, []);
     served.end().await;
 }
+
+#[tokio::test]
+async fn a_session_of_another_system_is_imported_by_operators_only() {
+    let served = Served::start().await;
+    let row = confab_proto::types::v1::Session {
+        key: "agent:writer:desk".to_owned(),
+        session_id: "s1".to_owned(),
+        ..Default::default()
+    };
+    let request = proto::ImportSessionRequest {
+        session: Some(row),
+        earlier_session_ids: vec!["s0".to_owned()],
+        ..Default::default()
+    };
+    let mut writer = served.client(Role::Agent, Some("agent:writer:main"));
+    let outcome = writer.import_session(request.clone()).await;
+    assert_refused(outcome, Code::PermissionDenied, Reason::Role);
+
+    let mut operator = served.operator();
+    let imported = operator.import_session(request.clone()).await.unwrap();
+    let imported = imported.into_inner();
+    assert_eq!(imported.outcome(), proto::ImportOutcome::Created);
+    let path = imported.session.unwrap().transcript_path.unwrap();
+    assert_eq!(path, "/data/transcript.db#s1");
+    let again = operator.import_session(request).await.unwrap().into_inner();
+    assert_eq!(again.outcome(), proto::ImportOutcome::Unchanged);
+    let found = operator.get_session(get("s0")).await.unwrap().into_inner();
+    assert_eq!(found.session.unwrap().key, "agent:writer:desk");
+    served.end().await;
+}

@@ -333,7 +333,7 @@ async fn end<S: RunnerStore>(
     let run = stored.run.id.clone();
     context.wakeups.run_unfinished(&run, &stored.run.flow_id);
     let (written, ended) = tokio::join!(
-        scribe::append_at_last(&context.transcript, &stored, &messages, &context.stop),
+        scribe::append_at_last(context, &stored, &messages),
         context
             .store
             .end_run(&run, stored.lease_epoch, result, context.now()),
@@ -343,7 +343,8 @@ async fn end<S: RunnerStore>(
         (Ok(()), Ok(true)) => return finish(context, &stored).await,
         // What is missing is done at the next start; until then the run counts as unfinished.
         (Err(error), Ok(true)) => {
-            tracing::warn!(%error, "stopped before the reply was stored");
+            let error = context.logged(&error);
+            tracing::warn!(error, "stopped before the reply was stored");
             return;
         },
         (_, Ok(false)) => tracing::warn!("the lease was lost; another attempt has the run"),
@@ -375,8 +376,7 @@ async fn finish<S: RunnerStore>(context: &Context<S>, stored: &StoredRun) {
 /// Does C3 again for a run that ended in an earlier life of the process, and frees its session.
 pub async fn finish_ended<S: RunnerStore>(context: Arc<Context<S>>, stored: StoredRun) {
     let messages = scribe::output(&stored);
-    let written =
-        scribe::append_at_last(&context.transcript, &stored, &messages, &context.stop).await;
+    let written = scribe::append_at_last(&context, &stored, &messages).await;
     if written.is_ok() {
         finish(&context, &stored).await;
     }

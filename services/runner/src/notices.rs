@@ -82,7 +82,10 @@ pub async fn receive<S: RunnerStore>(context: Arc<Context<S>>) {
             () = context.stop.cancelled() => return,
             ended = follow(&context, &mut received) => match ended {
                 Ok(()) => tracing::debug!("the stream of notices ended; opening it again"),
-                Err(error) => tracing::warn!(%error, "notices cannot be received; trying again"),
+                Err(error) => {
+                    let error = context.logged(&error);
+                    tracing::warn!(error, "notices cannot be received; trying again");
+                },
             },
         }
         pause = if received { PAUSE_MIN } else { pause };
@@ -113,7 +116,10 @@ async fn follow<S: RunnerStore>(context: &Context<S>, received: &mut bool) -> Re
                 .await
                 .map_err(RpcError::internal)?,
             // The next stream would bring it again, and it would be no better.
-            Err(error) => tracing::error!(%error, "a notice cannot be read and is left out"),
+            Err(error) => {
+                let error = context.logged(&error);
+                tracing::error!(error, "a notice cannot be read and is left out");
+            },
         }
     }
 }
@@ -146,7 +152,8 @@ pub async fn wake<S: RunnerStore>(context: Arc<Context<S>>) {
     let acceptance = Acceptance::new(Arc::clone(&context));
     loop {
         if let Err(error) = wake_all(&context, &acceptance).await {
-            tracing::warn!(%error, "a watcher was not woken; trying again");
+            let error = context.logged(&error);
+            tracing::warn!(error, "a watcher was not woken; trying again");
             context.wakeups.notice_kept();
             tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
         }
@@ -201,7 +208,8 @@ async fn wake_one<S: RunnerStore>(
             tracing::info!(run.id = %run, "a run that was to show a notice ended before it began");
         },
         Err(error) if refusals::is_final(error.reason) => {
-            tracing::info!(session.key = %watcher.watcher, %error, "a watcher is not woken");
+            let error = context.logged(&error);
+            tracing::info!(session.key = %watcher.watcher, error, "a watcher is not woken");
         },
         Err(error) => return Err(error),
     }
@@ -213,7 +221,8 @@ async fn wake_one<S: RunnerStore>(
 pub async fn acknowledge<S: RunnerStore>(context: Arc<Context<S>>) {
     loop {
         if let Err(error) = acknowledge_all(&context).await {
-            tracing::warn!(%error, "the registry was not told of notices; trying again");
+            let error = context.logged(&error);
+            tracing::warn!(error, "the registry was not told of notices; trying again");
             context.wakeups.notices_taken();
             tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
         }

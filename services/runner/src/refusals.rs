@@ -21,7 +21,8 @@ pub const fn is_final(reason: Reason) -> bool {
         | Reason::ToolPolicy
         | Reason::SendPolicy
         | Reason::KeyReused
-        | Reason::LabelInUse => true,
+        | Reason::LabelInUse
+        | Reason::TranscriptNotEmpty => true,
         Reason::Role
         | Reason::Unauthenticated
         | Reason::Limit

@@ -15,10 +15,10 @@ use confab_rpc::error::{Reason, RpcError};
 use confab_rpc::gate::Target;
 use confab_rpc::wire;
 use prost::Message as _;
-use tokio_util::sync::CancellationToken;
 
+use crate::context::Context;
 use crate::refusals;
-use crate::store::{StoredRun, ToolTrace};
+use crate::store::{RunnerStore, StoredRun, ToolTrace};
 
 /// The first pause before an append is tried again.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
@@ -121,20 +121,20 @@ pub async fn append(
     }
 }
 
-/// Appends until it is done, in batches that fit into a call: what is owed to the transcript is never given up, only delayed. What
-/// the transcript refuses for good is left out, so that it holds up neither the other messages nor
-/// the session. Ends early, with what was met last, when the process stops.
+/// Appends until it is done, in batches that fit into a call: what is owed to the transcript is
+/// never given up, only delayed. What the transcript refuses for good is left out, so that it holds
+/// up neither the other messages nor the session. Ends early, with what was met last, when the
+/// process stops.
 ///
 /// # Errors
 /// When the process stops before the append succeeded.
-pub async fn append_at_last(
-    transcript: &TranscriptClient,
+pub async fn append_at_last<S: RunnerStore>(
+    context: &Context<S>,
     stored: &StoredRun,
     messages: &[NewMessage],
-    stop: &CancellationToken,
 ) -> Result<(), RpcError> {
     for batch in batches(messages, APPEND_BYTES_MAX) {
-        append_batch(transcript, stored, batch, stop).await?;
+        append_batch(context, stored, batch).await?;
     }
     Ok(())
 }
@@ -159,17 +159,16 @@ fn batches(mut messages: &[NewMessage], bytes_max: usize) -> Vec<&[NewMessage]> 
     batches
 }
 
-async fn append_batch(
-    transcript: &TranscriptClient,
+async fn append_batch<S: RunnerStore>(
+    context: &Context<S>,
     stored: &StoredRun,
     messages: &[NewMessage],
-    stop: &CancellationToken,
 ) -> Result<(), RpcError> {
     let run = &stored.run;
     let mut pause = PAUSE_MIN;
     loop {
         let appended = append(
-            transcript,
+            &context.transcript,
             &stored.tenant,
             &run.session_key,
             run.session_id.as_ref(),
@@ -179,36 +178,36 @@ async fn append_batch(
             return Ok(());
         };
         if refusals::is_final(error.reason) {
-            return append_each(transcript, stored, messages, stop, &error).await;
+            return append_each(context, stored, messages, &error).await;
         }
-        tracing::warn!(run.id = %run.id, %error, "the transcript did not take a reply; trying again");
+        let said = context.logged(&error);
+        tracing::warn!(run.id = %run.id, error = said, "the transcript did not take a reply; trying again");
         tokio::select! {
             () = tokio::time::sleep(pause) => {},
-            () = stop.cancelled() => return Err(error),
+            () = context.stop.cancelled() => return Err(error),
         }
         pause = pause.saturating_mul(2).min(PAUSE_MAX);
     }
 }
 
 /// A batch was refused for good: its messages go one by one, and those at fault are left out.
-async fn append_each(
-    transcript: &TranscriptClient,
+async fn append_each<S: RunnerStore>(
+    context: &Context<S>,
     stored: &StoredRun,
     messages: &[NewMessage],
-    stop: &CancellationToken,
     refusal: &RpcError,
 ) -> Result<(), RpcError> {
     if let [message] = messages {
         // An earlier attempt of the run wrote it; what was written first stands.
         if refusal.reason != Reason::KeyReused {
-            let key = &message.key;
-            tracing::error!(run.id = %stored.run.id, key, error = %refusal, "a message was refused");
+            let (key, error) = (&message.key, context.logged(refusal));
+            tracing::error!(run.id = %stored.run.id, key, error, "a message was refused");
         }
         return Ok(());
     }
     for message in messages {
         let one = std::slice::from_ref(message);
-        Box::pin(append_batch(transcript, stored, one, stop)).await?;
+        Box::pin(append_batch(context, stored, one)).await?;
     }
     Ok(())
 }

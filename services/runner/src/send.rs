@@ -156,7 +156,8 @@ impl<S: RunnerStore> Sends<S> {
         match timeout(WATCH_PATIENCE, asked).await {
             Ok(Ok(answer)) => Some(answer.into_inner().watched),
             Ok(Err(error)) => {
-                tracing::warn!(session.key = %watcher, %error, "a watch was not registered");
+                let error = self.context.logged(&error);
+                tracing::warn!(session.key = %watcher, error, "a watch was not registered");
                 Some(false)
             },
             Err(_elapsed) => {

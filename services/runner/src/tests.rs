@@ -12,6 +12,7 @@ mod reach;
 mod recovery;
 mod reloads;
 mod script;
+mod secrets;
 mod stops;
 mod sweeps;
 mod traces;

@@ -7,28 +7,32 @@ use confab_rpc::gate::{Admitted, Subject};
 
 use crate::commands::{AppendMessages, Place};
 use crate::shown::{is_from_person, is_shown};
-use crate::store::{Appended, Draft, TranscriptStore, View};
+use crate::store::{Appended, Batch, Draft, KeptAhead, TranscriptStore, View};
 use crate::{Messages, store_failed};
 
 impl<S: TranscriptStore> Messages<S> {
     /// Appends messages, all or none, and answers with each as it is stored, now or earlier.
     ///
     /// # Errors
-    /// When a key is stored with other content, the session has another generation by now, or the
-    /// store fails; nothing was appended then.
+    /// When a key is stored with other content, a compaction keeps what does not lie before it, the
+    /// session has another generation by now, or the store fails; nothing was appended then.
     ///
-    /// Source: D36, D47.
+    /// Source: D36, D47, run:T15.
     pub async fn append(&self, call: Admitted<AppendMessages>) -> Result<Vec<Message>, RpcError> {
         let place = place_of(&call)?;
         let (request, ..) = call.into_parts();
         let drafts = request
             .messages
             .into_iter()
-            .map(|message| self.draft(message))
-            .collect();
+            .map(|message| self.draft(message));
+        let batch = Batch {
+            session_key: place.session_key,
+            drafts: drafts.collect(),
+            blobs: request.blobs,
+        };
         let appended = self
             .store
-            .append(&place.tenant, &place.session_id, drafts)
+            .append(&place.tenant, &place.session_id, batch)
             .await;
         match appended.map_err(store_failed)? {
             Appended::Stored(messages) => Ok(messages),
@@ -39,10 +43,11 @@ impl<S: TranscriptStore> Messages<S> {
                      message"
                 ),
             )),
+            Appended::KeptAhead(ahead) => Err(kept_ahead(&ahead)),
         }
     }
 
-    fn draft(&self, body: NewMessage) -> Draft {
+    pub(crate) fn draft(&self, body: NewMessage) -> Draft {
         Draft {
             id: MessageId::from_uuid(self.ids.next()),
             at: body.at.unwrap_or_else(|| self.clock.now()),
@@ -54,6 +59,22 @@ impl<S: TranscriptStore> Messages<S> {
     }
 }
 
+fn kept_ahead(ahead: &KeptAhead) -> RpcError {
+    let KeptAhead {
+        key,
+        seq,
+        first_kept_seq,
+    } = ahead;
+    RpcError::invalid_field(
+        "messages.compaction.firstKeptSeq",
+        format!(
+            "messages: the compaction with key {key:?} keeps what follows message \
+             {first_kept_seq}, but stands at {seq} itself: give 1 to {seq} as firstKeptSeq, or leave \
+             it out to keep only what comes after; nothing was appended"
+        ),
+    )
+}
+
 /// Where the messages go: to the generation a service names, else to the admitted session's present
 /// one, which must be the one that the caller has in mind.
 fn place_of(call: &Admitted<AppendMessages>) -> Result<Place, RpcError> {
@@ -63,6 +84,7 @@ fn place_of(call: &Admitted<AppendMessages>) -> Result<Place, RpcError> {
         return Ok(Place {
             tenant,
             session_id: session_id.clone(),
+            session_key: call.request().session_key.clone(),
         });
     }
     let session = call.session()?;
@@ -79,6 +101,7 @@ fn place_of(call: &Admitted<AppendMessages>) -> Result<Place, RpcError> {
     Ok(Place {
         tenant,
         session_id: session.session_id.clone(),
+        session_key: Some(session.key.clone()),
     })
 }
 

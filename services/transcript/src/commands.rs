@@ -1,17 +1,26 @@
 //! Requests as they were read: every field checked, every fault told together.
 
+mod export;
+pub mod fork;
+mod history;
+mod import;
+pub mod search;
+
 use confab_model::id::{SessionId, TenantId};
 use confab_model::key::SessionKey;
-use confab_model::limits::{
-    HISTORY_LIMIT_DEFAULT, HISTORY_LIMIT_MAX, LIST_MESSAGES_MAX, TAILS_SESSIONS_MAX,
-};
-use confab_model::message::NewMessage;
+use confab_model::limits::{LIST_MESSAGES_MAX, TAILS_SESSIONS_MAX};
+use confab_model::message::{Blob, NewMessage};
 use confab_proto::transcript::v1 as proto;
+use confab_proto::types::v1::SessionTarget;
 use confab_rpc::caller::Role;
 use confab_rpc::error::{RpcError, Violation, Violations};
 use confab_rpc::gate::{About, Action, Governed, Target};
 use confab_rpc::wire;
-use confab_rpc::wire::limits::Limit;
+use confab_rpc::wire::message::Incoming;
+
+pub use self::export::ExportTranscript;
+pub use self::history::{Filter, GetHistory, Part};
+pub use self::import::ImportTranscript;
 
 /// Appends messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,8 +29,12 @@ pub struct AppendMessages {
     pub target: Option<Target>,
     /// The generation the messages are meant for; absent: the present one.
     pub session_id: Option<SessionId>,
+    /// The session's key, where a service that is taken at its word names it.
+    pub session_key: Option<SessionKey>,
     /// The messages, in order; at least one.
     pub messages: Vec<NewMessage>,
+    /// The pictures that they name, as far as their bytes were given.
+    pub blobs: Vec<Blob>,
 }
 
 impl AppendMessages {
@@ -43,19 +56,28 @@ impl AppendMessages {
             &mut violations,
         );
         let trusted = role == Role::Service && session_id.is_some();
+        let session_key = wire.target.as_ref().filter(|_| trusted).and_then(named_key);
         let target = if trusted {
             None
         } else {
             violations.keep(Target::required(wire.target, "target"))
         };
-        let messages = wire::message::new_messages_from_wire(wire.messages, &mut violations);
+        let incoming = wire::message::incoming_from_wire(wire.messages, &mut violations);
         violations.finish()?;
+        let Incoming { messages, blobs } = incoming;
         Ok(Self {
             target,
             session_id,
+            session_key,
             messages,
+            blobs,
         })
     }
+}
+
+/// The key that a service gives beside the generation; what cannot be read as one is of no use here.
+fn named_key(target: &SessionTarget) -> Option<SessionKey> {
+    SessionKey::parse(target.session_key.as_deref()?).ok()
 }
 
 impl Governed for AppendMessages {
@@ -65,79 +87,6 @@ impl Governed for AppendMessages {
 
     fn about(&self) -> About {
         self.target.clone().map_or(About::Nothing, About::One)
-    }
-}
-
-/// Reads a page of messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GetHistory {
-    /// The session.
-    pub target: Target,
-    /// Messages on the page.
-    pub limit: Limit,
-    /// Messages to skip, counted back from the end; absent: the plain tail.
-    pub offset: Option<u64>,
-    /// The end of the walk, as a sequence.
-    pub snapshot: Option<u64>,
-    /// Whether tool calls and results are shown.
-    pub include_tools: bool,
-}
-
-impl GetHistory {
-    /// Reads the request.
-    ///
-    /// # Errors
-    /// With every field that is missing or malformed.
-    ///
-    /// Source: D20, D22, run:H4, run:H5.
-    pub fn parse(wire: proto::GetHistoryRequest) -> Result<Self, RpcError> {
-        let mut violations = Violations::default();
-        refuse_filters(&wire, &mut violations);
-        let target = violations.keep(Target::required(wire.target, "target"));
-        let limit = wire::limits::limit_from_wire(
-            wire.limit,
-            HISTORY_LIMIT_DEFAULT,
-            HISTORY_LIMIT_MAX,
-            "limit",
-            &mut violations,
-        );
-        let offset = count_from_wire(wire.offset, "offset", &mut violations);
-        let snapshot = count_from_wire(wire.snapshot, "snapshot", &mut violations);
-        violations.finish()?;
-        let target = target.unwrap_or_default();
-        Ok(Self {
-            target,
-            limit,
-            offset,
-            snapshot,
-            include_tools: wire.include_tools,
-        })
-    }
-}
-
-/// A filter that this version does not know must not be passed over: the answer would hold what the
-/// caller did not ask for.
-fn refuse_filters(wire: &proto::GetHistoryRequest, violations: &mut Violations) {
-    let given = [
-        ("anchorSeq", wire.anchor_seq.is_some()),
-        ("roles", !wire.roles.is_empty()),
-        ("after", wire.after.is_some()),
-        ("before", wire.before.is_some()),
-    ];
-    for (field, _) in given.into_iter().filter(|(_, given)| *given) {
-        let text =
-            format!("{field} is not offered by this server: leave it out, and page by offset");
-        violations.push(field, text);
-    }
-}
-
-impl Governed for GetHistory {
-    fn action(&self) -> Action {
-        Action::History
-    }
-
-    fn about(&self) -> About {
-        About::One(self.target.clone())
     }
 }
 
@@ -208,14 +157,6 @@ pub struct Place {
     pub tenant: TenantId,
     /// The generation.
     pub session_id: SessionId,
-}
-
-fn count_from_wire(given: Option<i64>, field: &str, violations: &mut Violations) -> Option<u64> {
-    let given = given?;
-    let count = u64::try_from(given).ok();
-    if count.is_none() {
-        let text = format!("{field} must be a non-negative integer: {given} is not");
-        violations.push(field, text);
-    }
-    count
+    /// The session, where it is known.
+    pub session_key: Option<SessionKey>,
 }

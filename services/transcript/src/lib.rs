@@ -1,7 +1,7 @@
 //! The transcript: the messages of every session.
 //!
 //! - what comes in: [`service`] (thin tonic adapters) and [`commands`] (parsed requests);
-//! - what is done: one file for each verb ([`append`], [`history`], [`tails`]), and [`shown`], which
+//! - what is done: one file for each verb ([`append`], [`history`], [`tails`], [`search`], [`fork`]), and [`shown`], which
 //!   says what of a message may be seen;
 //! - what is kept: [`store`].
 //!
@@ -9,9 +9,14 @@
 
 pub mod append;
 pub mod commands;
+pub mod entry;
+pub mod export;
+pub mod fork;
 pub mod history;
+pub mod import;
 pub mod limits;
 pub mod open;
+pub mod search;
 pub mod service;
 pub mod shown;
 pub mod store;
@@ -19,12 +24,15 @@ pub mod tails;
 #[cfg(test)]
 mod testing;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use confab_config::Live;
 use confab_model::clock::Clock;
 use confab_model::id::Ids;
 use confab_rpc::error::{Reason, RpcError};
 use confab_store::StoreError;
+use confab_text::redact::Redactor;
 
 pub use open::{Transcript, TranscriptOptions};
 
@@ -37,6 +45,17 @@ pub struct Messages<S> {
     pub clock: Arc<dyn Clock>,
     /// New message identifiers.
     pub ids: Arc<dyn Ids>,
+    /// The settings in force: what is masked.
+    pub settings: Live,
+    /// Where an import is laid aside until it is whole.
+    pub data_dir: PathBuf,
+}
+
+impl<S> Messages<S> {
+    /// Masks secrets as the settings in force say.
+    pub(crate) fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.settings.current().redactor)
+    }
 }
 
 /// What a caller learns of a store that fails: to come back later, or nothing; the log learns why.

@@ -63,6 +63,7 @@ async fn serve(args: ServerArgs, registry: &str) -> anyhow::Result<()> {
         data_dir: ground.data_dir.clone(),
         clock: Arc::clone(&ground.clock),
         ids: Arc::new(RandomIds),
+        settings: ground.settings.clone(),
         tracker: ground.tracker.clone(),
         // The writer ends when the transcript is closed, after the last call.
         stop: CancellationToken::new(),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use confab_config::Live;
 use confab_model::clock::Clock;
 use confab_model::id::Ids;
 use confab_proto::transcript::v1::transcript_service_server::TranscriptServiceServer;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Messages;
+use crate::search::follow::follow;
 use crate::service::TranscriptApi;
 use crate::store::sqlite::{MIGRATIONS, SqliteStore};
 
@@ -29,7 +31,9 @@ pub struct TranscriptOptions<A> {
     pub clock: Arc<dyn Clock>,
     /// New message identifiers.
     pub ids: Arc<dyn Ids>,
-    /// Keeps the writer's task.
+    /// The settings in force.
+    pub settings: Live,
+    /// Keeps the tasks of the writer and of the search index.
     pub tracker: TaskTracker,
     /// Ends the writer, after everything that writes has ended.
     pub stop: CancellationToken,
@@ -42,6 +46,8 @@ pub struct TranscriptOptions<A> {
 pub struct Transcript<A> {
     messages: Arc<Messages<SqliteStore>>,
     database: Database,
+    /// Ends the task that follows the appends.
+    stop_following: CancellationToken,
     authority: A,
 }
 
@@ -57,10 +63,21 @@ impl<A: Authority + Clone> Transcript<A> {
             store: SqliteStore::new(database.clone()),
             clock: options.clock,
             ids: options.ids,
+            settings: options.settings,
+            data_dir: options.data_dir,
         };
+        let messages = Arc::new(messages);
+        let stop_following = options.stop.child_token();
+        let following = follow(
+            Arc::clone(&messages),
+            database.commits(),
+            stop_following.clone(),
+        );
+        options.tracker.spawn(following);
         Ok(Self {
-            messages: Arc::new(messages),
+            messages,
             database,
+            stop_following,
             authority: options.authority,
         })
     }
@@ -83,6 +100,7 @@ impl<A: Authority + Clone> Transcript<A> {
 
     /// Finishes what waits to be written, and closes the database.
     pub async fn close(&self) {
+        self.stop_following.cancel();
         self.database.close().await;
     }
 }

@@ -1,18 +1,26 @@
 //! Thin tonic adapters: parse, admit, one call, render.
 
+mod export;
+mod history;
+mod import;
+mod search;
+
 use std::sync::Arc;
 
 use confab_proto::transcript::v1 as proto;
 use confab_proto::transcript::v1::transcript_service_server::TranscriptService;
 use confab_rpc::gate::{Authority, Gate, caller_of};
 use confab_rpc::wire;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 
 use crate::Messages;
+use crate::commands::fork::ForkTranscript;
+use crate::commands::search::SearchMessages;
 use crate::commands::{AppendMessages, GetHistory, TailSessions};
-use crate::history::{HistoryPage, Paging};
 use crate::store::TranscriptStore;
-use crate::tails::SessionTail;
+use crate::store::fork::ForkStore;
+use crate::store::imports::ImportStore;
+use crate::store::search::SearchStore;
 
 /// The transcript's methods over its use cases.
 #[derive(Debug)]
@@ -32,7 +40,11 @@ impl<S, A: Authority> TranscriptApi<S, A> {
 }
 
 #[tonic::async_trait]
-impl<S: TranscriptStore, A: Authority> TranscriptService for TranscriptApi<S, A> {
+impl<S, A> TranscriptService for TranscriptApi<S, A>
+where
+    S: TranscriptStore + SearchStore + ForkStore + ImportStore,
+    A: Authority,
+{
     async fn append_messages(
         &self,
         request: Request<proto::AppendMessagesRequest>,
@@ -53,7 +65,7 @@ impl<S: TranscriptStore, A: Authority> TranscriptService for TranscriptApi<S, A>
     ) -> Result<Response<proto::GetHistoryResponse>, Status> {
         let call = self.gate.admit(request, GetHistory::parse).await?;
         let page = self.messages.history(call).await?;
-        Ok(Response::new(page_to_proto(page)))
+        Ok(Response::new(history::page_to_proto(page)))
     }
 
     async fn tail_sessions(
@@ -65,49 +77,42 @@ impl<S: TranscriptStore, A: Authority> TranscriptService for TranscriptApi<S, A>
             .admit(request, |wire| TailSessions::parse(&wire))
             .await?;
         let tails = self.messages.tails(call).await?;
-        let tails = tails.into_iter().map(tail_to_proto).collect();
+        let tails = tails.into_iter().map(history::tail_to_proto).collect();
         Ok(Response::new(proto::TailSessionsResponse { tails }))
     }
-}
 
-fn page_to_proto(page: HistoryPage) -> proto::GetHistoryResponse {
-    let bounded = page.bounded;
-    proto::GetHistoryResponse {
-        session_key: page.session_key.to_string(),
-        display_key: page.display_key,
-        session_id: page.session_id.to_string(),
-        truncated: bounded.is_truncated(),
-        dropped_messages: bounded.dropped_messages,
-        content_truncated: bounded.content_truncated,
-        content_redacted: false,
-        bytes: i64::try_from(bounded.bytes).unwrap_or(i64::MAX),
-        messages: bounded
-            .messages
-            .iter()
-            .map(|(message, placeholder)| proto::ShownMessage {
-                message: Some(wire::message::to_proto(message)),
-                placeholder: *placeholder,
-            })
-            .collect(),
-        limit_applied: page.limit_applied.map(wire::numbers::to_i32),
-        paging: page.paging.map(paging_to_proto),
+    async fn search_messages(
+        &self,
+        request: Request<proto::SearchMessagesRequest>,
+    ) -> Result<Response<proto::SearchMessagesResponse>, Status> {
+        let call = self.gate.admit(request, SearchMessages::parse).await?;
+        let page = self.messages.search(&self.gate, call).await?;
+        Ok(Response::new(search::page_to_proto(page)))
     }
-}
 
-fn paging_to_proto(paging: Paging) -> proto::HistoryPaging {
-    proto::HistoryPaging {
-        offset: wire::numbers::to_i64(paging.offset),
-        total_messages: wire::numbers::to_i64(paging.total_messages),
-        has_more: paging.next_offset.is_some(),
-        next_offset: paging.next_offset.map(wire::numbers::to_i64),
-        snapshot: wire::numbers::to_i64(paging.snapshot),
+    async fn fork_transcript(
+        &self,
+        request: Request<proto::ForkTranscriptRequest>,
+    ) -> Result<Response<proto::ForkTranscriptResponse>, Status> {
+        let caller = caller_of(&request)?;
+        let asked = ForkTranscript::parse(request.into_inner())?;
+        let admission = self.messages.admit_fork(&self.gate, caller, asked).await?;
+        let messages = self.messages.fork(admission).await?;
+        let messages = wire::numbers::to_i64(messages);
+        Ok(Response::new(proto::ForkTranscriptResponse { messages }))
     }
-}
 
-fn tail_to_proto(tail: SessionTail) -> proto::SessionTail {
-    proto::SessionTail {
-        session_key: tail.session_key.to_string(),
-        messages: tail.messages.iter().map(wire::message::to_proto).collect(),
-        first_user_text: tail.first_user_text,
+    async fn export_transcript(
+        &self,
+        request: Request<proto::ExportTranscriptRequest>,
+    ) -> Result<Response<export::Pieces>, Status> {
+        export::export(self, request).await
+    }
+
+    async fn import_transcript(
+        &self,
+        request: Request<Streaming<proto::ImportTranscriptRequest>>,
+    ) -> Result<Response<proto::ImportTranscriptResponse>, Status> {
+        import::import(self, request).await
     }
 }

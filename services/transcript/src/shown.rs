@@ -5,11 +5,15 @@
 
 use std::borrow::Cow;
 
-use confab_model::message::{Block, Message, NewMessage, ProvenanceKind, Role, SkipWord};
-use confab_text::page::PLACEHOLDER;
+use confab_model::message::{
+    Block, Compaction, Message, NewMessage, ProvenanceKind, Role, SkipWord,
+};
+use confab_text::page::{PLACEHOLDER, UNREADABLE};
+use confab_text::redact::Redactor;
+use confab_text::sanitise::sanitise;
 use confab_text::truncate::truncate;
 
-use crate::store::View;
+use crate::store::{Row, View};
 
 /// Whether `view` shows a message.
 ///
@@ -70,51 +74,164 @@ pub fn is_from_person(message: &NewMessage) -> bool {
 /// A message as it may be seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// The message, cut and cleaned.
+    /// The message, cleaned, masked and cut.
     pub message: Message,
     /// Whether a text was cut or a part left out.
     pub truncated: bool,
+    /// Whether a secret was masked.
+    pub redacted: bool,
+    /// Whether the message stands for one that cannot be read.
+    pub unreadable: bool,
 }
 
-/// Cuts long texts, leaves private reasoning out, and tool calls where `view` has none.
+/// Shows a row: its message, or what stands in the place of one that cannot be read.
 ///
-/// Tool calls that the view leaves out set no flag: they were not asked for. What a model was paid
-/// for a message is no part of it.
+/// Source: B146.
+pub fn show_row(row: Row, view: View, redactor: &Redactor) -> Shown {
+    let Row { id, seq, at, body } = row;
+    if let Some(body) = body {
+        return show(Message { id, seq, at, body }, view, redactor);
+    }
+    let body = NewMessage::text("", Role::Assistant, UNREADABLE);
+    Shown {
+        message: Message { id, seq, at, body },
+        truncated: false,
+        redacted: false,
+        unreadable: true,
+    }
+}
+
+/// Cleans, masks and cuts the texts, and leaves private reasoning out, and tool calls where `view`
+/// has none.
 ///
-/// Source: D21, D23, D24, D60.
-pub fn show(message: Message, view: View) -> Shown {
-    let mut truncated = false;
-    let mut blocks = Vec::with_capacity(message.body.blocks.len());
-    for block in message.body.blocks {
-        if !is_visible(&block, view) {
-            truncated |= matches!(block, Block::Thinking(_));
-            continue;
+/// What the cleaning takes out sets no flag, since it was never meant to be seen; neither do tool
+/// calls that the view leaves out, since they were not asked for. What a model was paid for a message
+/// is no part of it.
+///
+/// Source: D20, D21, D23, D24, D60.
+pub fn show(message: Message, view: View, redactor: &Redactor) -> Shown {
+    let Message { id, seq, at, body } = message;
+    let mut showing = Showing::new(redactor);
+    let mut blocks = Vec::with_capacity(body.blocks.len());
+    for block in body.blocks {
+        if is_visible(&block, view) {
+            blocks.push(showing.block(block, body.role));
+        } else {
+            showing.truncated |= matches!(block, Block::Thinking(_));
         }
-        truncated |= matches!(block, Block::Image { .. });
-        blocks.push(match block {
-            Block::Text(text) => {
-                let (text, cut) = cut(text);
-                truncated |= cut;
-                Block::Text(text)
-            },
-            other @ (Block::Thinking(_) | Block::ToolCall { .. } | Block::Image { .. }) => other,
-        });
     }
     let body = NewMessage {
         blocks,
         usage: None,
-        ..message.body
+        tool_call_id: body.tool_call_id.map(|id| showing.masked(id)),
+        tool_name: body.tool_name.map(|name| showing.masked(name)),
+        model: body.model.map(|model| showing.masked(model)),
+        ..body
     };
     Shown {
-        message: Message { body, ..message },
-        truncated,
+        message: Message { id, seq, at, body },
+        truncated: showing.truncated,
+        redacted: showing.redacted,
+        unreadable: false,
     }
 }
 
-fn cut(text: String) -> (String, bool) {
-    match truncate(&text) {
-        (Cow::Owned(short), was_cut) => (short, was_cut),
-        (Cow::Borrowed(_), was_cut) => (text, was_cut),
+/// A compaction as it may be seen, and whether its summary was cut and whether it was masked. A model
+/// wrote the summary, so it is cleaned like everything that an assistant says.
+///
+/// Source: D23.
+pub fn show_compaction(compaction: &Compaction, redactor: &Redactor) -> (Compaction, bool, bool) {
+    let mut showing = Showing::new(redactor);
+    let shown = Compaction {
+        summary: showing.text(&clean(&compaction.summary, Role::Assistant)),
+        ..*compaction
+    };
+    (shown, showing.truncated, showing.redacted)
+}
+
+/// What a message says to a reader: its texts, cleaned and masked and not cut, a line break between
+/// them; without reasoning and tool calls.
+///
+/// Source: D23, D60, D77, run:R19.
+pub fn readable_text(message: &NewMessage, redactor: &Redactor) -> String {
+    let mut text = String::new();
+    for block in &message.blocks {
+        let Block::Text(part) = block else { continue };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&redactor.redact(&clean(part, message.role)));
+    }
+    text
+}
+
+/// What an assistant says is cleaned; what a person or a tool says is not (run:Z22).
+fn clean(text: &str, role: Role) -> Cow<'_, str> {
+    match role {
+        Role::Assistant => sanitise(text),
+        Role::User | Role::ToolResult => Cow::Borrowed(text),
+    }
+}
+
+/// What was done so far to the parts of a message.
+struct Showing<'r> {
+    redactor: &'r Redactor,
+    truncated: bool,
+    redacted: bool,
+}
+
+impl<'r> Showing<'r> {
+    const fn new(redactor: &'r Redactor) -> Self {
+        Self {
+            redactor,
+            truncated: false,
+            redacted: false,
+        }
+    }
+
+    fn block(&mut self, block: Block, role: Role) -> Block {
+        match block {
+            Block::Text(text) => Block::Text(self.text(&clean(&text, role))),
+            Block::ToolCall {
+                id,
+                name,
+                arguments,
+            } => {
+                let masked = self.redactor.redact_json(&arguments);
+                self.redacted |= masked.is_some();
+                Block::ToolCall {
+                    id: self.masked(id),
+                    name: self.masked(name),
+                    arguments: masked.unwrap_or(arguments),
+                }
+            },
+            image @ Block::Image { .. } => {
+                self.truncated = true;
+                image
+            },
+            // No view shows it.
+            thinking @ Block::Thinking(_) => thinking,
+        }
+    }
+
+    /// A name, which is short and is never cut.
+    fn masked(&mut self, name: String) -> String {
+        match self.redactor.redact(&name) {
+            Cow::Borrowed(_) => name,
+            Cow::Owned(masked) => {
+                self.redacted = true;
+                masked
+            },
+        }
+    }
+
+    /// Masks, then cuts: the other way round a secret at the cut would be halved and escape.
+    fn text(&mut self, text: &str) -> String {
+        let masked = self.redactor.redact(text);
+        self.redacted |= masked != text;
+        let (short, was_cut) = truncate(&masked);
+        self.truncated |= was_cut;
+        short.into_owned()
     }
 }
 

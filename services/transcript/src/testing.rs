@@ -1,19 +1,23 @@
 //! What the tests of this crate stand on: a transcript over a throw-away database, and a registry
 //! that knows a few sessions.
 
+pub(crate) mod files;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use confab_config::{Live, Source};
 use confab_model::clock::{ManualClock, Timestamp};
 use confab_model::id::{SessionId, TenantId};
 use confab_model::key::SessionKey;
-use confab_model::message::{Block, Message, NewMessage, Role};
+use confab_model::message::{Block, Compaction, Message, NewMessage, Role};
 use confab_model::session::Session;
 use confab_proto::transcript::v1 as proto;
 use confab_rpc::caller::Caller;
 use confab_rpc::error::{Reason, RpcError};
 use confab_rpc::gate::{About, Answer, Authority, Gate, Question, Target};
 use confab_rpc::wire;
+use confab_store::StoreError;
 use confab_store::ids::SequentialIds;
 use confab_store::sqlite::{Database, TemporaryDatabase};
 
@@ -40,6 +44,17 @@ impl Known {
                 .map(|key| ((*key).to_owned(), session(key)))
                 .collect(),
         )
+    }
+
+    /// Gives the session with this key a new generation; the old one is found by its sessionId.
+    fn reset(&mut self, key: &str) {
+        let old = self.0.remove(key).unwrap();
+        let new = Session {
+            session_id: SessionId::parse(format!("next {}", old.session_id)).unwrap(),
+            ..old.clone()
+        };
+        self.0.insert(key.to_owned(), new);
+        self.0.insert(old.session_id.to_string(), old);
     }
 
     fn decide(&self, target: &Target) -> Result<Session, RpcError> {
@@ -73,25 +88,65 @@ impl Authority for Known {
 pub(crate) struct House {
     pub(crate) messages: Messages<SqliteStore>,
     pub(crate) clock: Arc<ManualClock>,
+    known: Known,
     gate: Gate<Known>,
-    _database: TemporaryDatabase,
+    database: TemporaryDatabase,
 }
 
 impl House {
     pub(crate) async fn with(keys: &[&str]) -> Self {
+        Self::configured(keys, Source::inline("{}")).await
+    }
+
+    /// Under the settings of `source`.
+    pub(crate) async fn configured(keys: &[&str], source: Source) -> Self {
         let database = Database::temporary(MIGRATIONS).await.unwrap();
         let clock = Arc::new(ManualClock::starting_at(START));
         let messages = Messages {
             store: SqliteStore::new(database.clone()),
             clock: Arc::<ManualClock>::clone(&clock),
             ids: Arc::new(SequentialIds::new()),
+            settings: Live::start(source).unwrap().0,
+            data_dir: database.directory().to_owned(),
         };
+        let known = Known::with(keys);
         Self {
             messages,
             clock,
-            gate: Gate::new(Known::with(keys)),
-            _database: database,
+            gate: Gate::new(known.clone()),
+            known,
+            database,
         }
+    }
+
+    /// Resets the session with this key, as the registry does it.
+    pub(crate) fn reset(&mut self, key: &str) {
+        self.known.reset(key);
+        self.gate = Gate::new(self.known.clone());
+    }
+
+    /// The database itself, for what the store has no method for.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Writes over the stored form of a message, so that it cannot be read any more.
+    pub(crate) async fn damage(&self, key: &str, seq: i64, packed: &'static [u8]) {
+        let session_id = session_id(key);
+        let damaged = self.database.write(move |connection| {
+            Box::pin(async move {
+                let rows = sqlx::query(
+                    "UPDATE messages SET packed = $1 WHERE session_id = $2 AND seq = $3",
+                )
+                .bind(packed)
+                .bind(session_id.as_str())
+                .bind(seq)
+                .execute(connection)
+                .await?;
+                Ok::<_, StoreError>(rows.rows_affected())
+            })
+        });
+        assert_eq!(damaged.await.unwrap(), 1);
     }
 
     pub(crate) async fn append_as(
@@ -136,12 +191,7 @@ impl House {
 
     /// The sequences that the plain view of the desk shows.
     pub(crate) async fn seqs(&self) -> Vec<u64> {
-        let page = self.history(of(DESK)).await.unwrap();
-        page.bounded
-            .messages
-            .iter()
-            .map(|(message, _)| message.seq)
-            .collect()
+        seqs(&self.history(of(DESK)).await.unwrap())
     }
 }
 
@@ -213,4 +263,23 @@ pub(crate) fn result(key: &str, text: &str) -> NewMessage {
         tool_name: Some("read".to_owned()),
         ..said(key, Role::ToolResult, text)
     }
+}
+
+/// The marker of a compaction.
+pub(crate) fn marker(key: &str, first_kept_seq: Option<u64>) -> NewMessage {
+    let compaction = Compaction {
+        summary: format!("summary of {key}"),
+        first_kept_seq,
+        tokens_before: None,
+    };
+    NewMessage {
+        compaction: Some(compaction),
+        ..with_blocks(key, Role::Assistant, Vec::new())
+    }
+}
+
+/// The sequences of a page, as it shows them.
+pub(crate) fn seqs(page: &HistoryPage) -> Vec<u64> {
+    let messages = page.bounded.messages.iter();
+    messages.map(|(message, _)| message.seq).collect()
 }

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
+use confab_config::{Live, Source};
 use confab_model::clock::{ManualClock, Timestamp};
 use confab_model::id::{AgentId, SessionId};
 use confab_model::key::{KeyRules, Scope, SessionKey};
@@ -92,6 +93,7 @@ impl Served {
             data_dir: directory.to_path_buf(),
             clock: Arc::new(ManualClock::starting_at(START)),
             ids: Arc::new(SequentialIds::new()),
+            settings: Live::start(Source::inline("{}")).unwrap().0,
             tracker: tasks.clone(),
             stop: CancellationToken::new(),
             authority: OwnOnly,
@@ -275,5 +277,106 @@ async fn refusals_carry_their_code_and_reason() {
         .unwrap()
         .into_inner();
     assert_eq!(page.messages.len(), 1);
+    served.end().await;
+}
+
+/// A file of two messages in pieces that cut its lines; the first piece names the session.
+fn file(key: &str, dry_run: bool) -> Vec<proto::ImportTranscriptRequest> {
+    let lines = "{\"type\":\"session\",\"id\":\"s\"}\n\
+         {\"role\":\"user\",\"content\":\"hi\"}\n?\n{\"role\":\"assistant\",\"content\":\"yo\"}\n";
+    let first = proto::ImportTranscriptRequest {
+        target: Some(target(key)),
+        dry_run,
+        ..Default::default()
+    };
+    let rest = lines.as_bytes().chunks(7).map(|piece| {
+        let lines = piece.to_vec().into();
+        proto::ImportTranscriptRequest {
+            lines,
+            ..Default::default()
+        }
+    });
+    std::iter::once(first).chain(rest).collect()
+}
+
+async fn exported(
+    client: &mut TranscriptClient,
+    key: &str,
+    raw: bool,
+) -> Result<Vec<String>, Status> {
+    let request = proto::ExportTranscriptRequest {
+        target: Some(target(key)),
+        raw,
+    };
+    let mut pieces = client.export_transcript(request).await?.into_inner();
+    let mut bytes = Vec::new();
+    while let Some(piece) = pieces.message().await? {
+        bytes.extend_from_slice(&piece.lines);
+    }
+    let text = String::from_utf8(bytes).unwrap();
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+#[tokio::test]
+async fn a_file_comes_in_pieces_and_goes_out_in_pieces() {
+    let directory = TempDir::new().unwrap();
+    let served = Served::start(directory.path()).await;
+    let mut operator = served.client(Role::Operator, None);
+    for (dry_run, imported, repeated) in [(true, 2, 0), (false, 2, 0), (false, 0, 2)] {
+        let pieces = futures::stream::iter(file(OWN, dry_run));
+        let told = operator
+            .import_transcript(pieces)
+            .await
+            .unwrap()
+            .into_inner();
+        assert_eq!((told.imported, told.repeated), (imported, repeated), "D36");
+        assert_eq!(
+            (told.lines, told.kept_aside, told.skipped),
+            (4, 1, 1),
+            "B146"
+        );
+        assert_eq!(told.faults[0].line, 3);
+    }
+    let lines = exported(&mut operator, OWN, true).await.unwrap();
+    assert_eq!(lines.len(), 3, "B147");
+    assert_eq!(lines[1], "{\"role\":\"user\",\"content\":\"hi\"}");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn files_are_for_those_who_may_have_them() {
+    let directory = TempDir::new().unwrap();
+    let served = Served::start(directory.path()).await;
+    let mut operator = served.client(Role::Operator, None);
+    let mut agent = served.client(Role::Agent, Some(OWN));
+    let one = [NewMessage::text("a", Speaker::User, "hi")];
+    operator.append_messages(append(OWN, &one)).await.unwrap();
+
+    for raw in [true, false] {
+        let outcome = exported(&mut agent, OWN, raw).await;
+        assert_refused(outcome, Code::PermissionDenied, Reason::Role);
+        assert_eq!(exported(&mut operator, OWN, raw).await.unwrap().len(), 2);
+    }
+    let outcome = agent
+        .import_transcript(futures::stream::iter(file(OTHER, false)))
+        .await;
+    assert_refused(outcome, Code::PermissionDenied, Reason::Role);
+    let outcome = operator
+        .import_transcript(futures::stream::iter(file(OWN, false)))
+        .await;
+    assert_refused(
+        outcome,
+        Code::FailedPrecondition,
+        Reason::TranscriptNotEmpty,
+    );
+    let nobody = [proto::ImportTranscriptRequest::default()];
+    let outcome = operator
+        .import_transcript(futures::stream::iter(nobody))
+        .await;
+    assert_refused(outcome, Code::InvalidArgument, Reason::InvalidArgument);
+    let mut two = file(OTHER, false);
+    two[1].target = Some(target(OWN));
+    let outcome = operator.import_transcript(futures::stream::iter(two)).await;
+    assert_refused(outcome, Code::InvalidArgument, Reason::InvalidArgument);
     served.end().await;
 }

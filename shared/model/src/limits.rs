@@ -25,6 +25,8 @@ pub const MESSAGE_BLOCKS_MAX: usize = 1024;
 /// Most bytes of messages in one append between services, as they travel: leaves room under the size
 /// of a gRPC message (contract).
 pub const APPEND_BYTES_MAX: usize = 3 * 1024 * 1024;
+/// Most bytes of pictures in one append: the rest of a gRPC message is left to the texts.
+pub const PICTURES_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Most messages in one append.
 pub const APPEND_MESSAGES_MAX: usize = 1000;
 /// Largest gRPC message, in bytes (contract).
@@ -44,6 +46,12 @@ pub const HISTORY_LIMIT_MAX: u32 = 1000;
 pub const HISTORY_BYTES_MAX: usize = 81_920;
 /// Most UTF-16 units of one text field of a history message (D24).
 pub const HISTORY_TEXT_UNITS_MAX: usize = 4000;
+/// Longest query of a search in messages, in bytes (D77).
+pub const MESSAGE_SEARCH_BYTES_MAX: usize = 512;
+/// Hits of a search in messages when nothing is asked (D77).
+pub const MESSAGE_SEARCH_LIMIT_DEFAULT: u32 = 20;
+/// Most hits of a search in messages (D77).
+pub const MESSAGE_SEARCH_LIMIT_MAX: u32 = 100;
 /// Most sessions in one batch of tails.
 pub const TAILS_SESSIONS_MAX: usize = 200;
 /// Most targets of one authorisation (architecture).

@@ -123,6 +123,35 @@ impl Usage {
     }
 }
 
+/// What stands, for the agent, in the place of all messages before the first kept one; the messages
+/// themselves stay where they are (run:T15).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    /// What was said before, in short.
+    pub summary: String,
+    /// The first message that the agent still reads itself; absent: the one after the marker.
+    pub first_kept_seq: Option<u64>,
+    /// Tokens of what the summary stands for.
+    pub tokens_before: Option<u64>,
+}
+
+/// The bytes of a picture, kept beside the messages that name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// What [`Block::Image`] names it by; it follows from the bytes alone.
+    pub reference: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Blob {
+    /// The name of the bytes with this SHA-256 digest.
+    pub fn reference_of(digest: [u8; 32]) -> String {
+        let digits = digest.iter().map(|byte| format!("{byte:02x}"));
+        format!("sha256:{}", digits.collect::<String>())
+    }
+}
+
 /// A message on its way into a transcript.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewMessage {
@@ -150,6 +179,9 @@ pub struct NewMessage {
     pub is_error: bool,
     /// When it was said; the moment of the append where nothing is given.
     pub at: Option<Timestamp>,
+    /// Makes it the marker of a compaction: an assistant's message without blocks, which no history
+    /// shows.
+    pub compaction: Option<Compaction>,
 }
 
 impl NewMessage {
@@ -168,6 +200,7 @@ impl NewMessage {
             tool_name: None,
             is_error: false,
             at: None,
+            compaction: None,
         }
     }
 }

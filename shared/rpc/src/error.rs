@@ -51,6 +51,8 @@ reasons! {
     /// The session cannot be changed so: a main session is neither archived nor deleted, and an open
     /// one is not deleted where only an archived one was meant.
     Protected => "SESSION_PROTECTED", FailedPrecondition;
+    /// The session to copy into has messages already.
+    TranscriptNotEmpty => "TRANSCRIPT_NOT_EMPTY", FailedPrecondition;
     /// The session has live work.
     SessionBusy => "SESSION_BUSY", FailedPrecondition;
     /// The reference fits several sessions (D6).

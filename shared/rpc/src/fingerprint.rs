@@ -11,8 +11,13 @@ pub fn fingerprint(method: &str, request: &[u8]) -> String {
     hash.update(method.as_bytes());
     hash.update([0]);
     hash.update(request);
+    hexadecimal(&hash.finalize())
+}
+
+/// Bytes as hexadecimal digits, two a byte.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     let mut text = String::new();
-    for byte in hash.finalize() {
+    for byte in bytes {
         // Writing to a text cannot fail.
         write!(text, "{byte:02x}").unwrap_or_default();
     }

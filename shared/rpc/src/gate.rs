@@ -46,11 +46,13 @@ pub enum Action {
     FlowRun,
     /// Send a text out on its behalf.
     Deliver,
+    /// Search its messages.
+    Search,
 }
 
 impl Action {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Read,
         Self::History,
         Self::Status,
@@ -65,6 +67,7 @@ impl Action {
         Self::Append,
         Self::FlowRun,
         Self::Deliver,
+        Self::Search,
     ];
 
     /// Whether it gives the session new work, which an archived one refuses (D55).
@@ -80,7 +83,8 @@ impl Action {
             | Self::Lifecycle
             | Self::Record
             | Self::Append
-            | Self::Deliver => false,
+            | Self::Deliver
+            | Self::Search => false,
         }
     }
 }

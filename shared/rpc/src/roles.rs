@@ -31,6 +31,10 @@ pub const TABLE: &[(&str, Row)] = &[
         Row::Operators,
     ),
     (
+        "confab.registry.v1.RegistryService/ImportSession",
+        Row::Operators,
+    ),
+    (
         "confab.registry.v1.RegistryService/GetSession",
         Row::Also(&[Role::Agent]),
     ),

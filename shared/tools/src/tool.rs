@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{agents, history, list, schema, send, status};
+use crate::{agents, history, list, schema, search, send, status};
 
 /// One of the session tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(crate) enum Tool {
     List,
     /// `sessions_history`.
     History,
+    /// `sessions_search`.
+    Search,
     /// `sessions_send`.
     Send,
     /// `session_status`.
@@ -32,9 +34,10 @@ pub struct ToolSpec {
 
 impl Tool {
     /// All of them, in the order of the documentation.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::List,
         Self::History,
+        Self::Search,
         Self::Send,
         Self::Status,
         Self::Agents,
@@ -45,6 +48,7 @@ impl Tool {
         match self {
             Self::List => "sessions_list",
             Self::History => "sessions_history",
+            Self::Search => "sessions_search",
             Self::Send => "sessions_send",
             Self::Status => "session_status",
             Self::Agents => "agents_list",
@@ -64,6 +68,7 @@ impl Tool {
             input_schema: match self {
                 Self::List => schema::of::<list::Input>(),
                 Self::History => schema::of::<history::Input>(),
+                Self::Search => schema::of::<search::Input>(),
                 Self::Send => schema::of::<send::Input>(),
                 Self::Status => schema::of::<status::Input>(),
                 Self::Agents => schema::of::<agents::Input>(),
@@ -89,6 +94,15 @@ impl Tool {
                  until hasMore is false. Long texts are cut and large pages lose their oldest \
                  messages: truncated, contentTruncated and droppedMessages tell. Tool calls and \
                  their results are left out unless includeTools is true."
+            },
+            Self::Search => {
+                "Find messages by their words in all sessions you may see, best match first. A \
+                 message must hold every word of the query; words in double quotes must stand in a \
+                 row, and a * behind a word makes it the beginning of one. Everything else in the \
+                 query is ignored: there are no operators. Tool calls, their results and masked \
+                 secrets are not searched. To read on at a hit, call sessions_history with its \
+                 sessionId as sessionKey, offset 0 and its seq as snapshot: that page ends with \
+                 the hit."
             },
             Self::Send => {
                 "Send a message to another session and wait for its answer. Name the session by \

@@ -14,7 +14,7 @@ use crate::input::{cut, suggestion};
 use crate::limits::ARGUMENTS_BYTES_MAX;
 use crate::object::Object;
 use crate::tool::{Tool, ToolSpec};
-use crate::{agents, failure, history, list, send, status};
+use crate::{agents, failure, history, list, search, send, status};
 
 /// The services that do the tools' work.
 #[derive(Clone, Debug)]
@@ -111,6 +111,7 @@ impl Toolbox {
         match tool {
             Tool::List => list::call(clients, caller, list::Input::parse(&given)?).await,
             Tool::History => history::call(clients, caller, history::Input::parse(&given)?).await,
+            Tool::Search => search::call(clients, caller, search::Input::parse(&given)?).await,
             Tool::Send => {
                 let key = call_key(idempotency_key)?;
                 send::call(clients, caller, send::Input::parse(&given)?, key).await

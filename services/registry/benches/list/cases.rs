@@ -1,11 +1,10 @@
 //! The lists that are measured.
 
+use confab_bench::raw::RawCall;
 use confab_proto::registry::v1::{ListSessionsRequest, ListSessionsResponse};
 use confab_proto::types::v1::SessionKind;
 use prost::Message as _;
-use prost::bytes::Bytes;
 
-use crate::raw::RawCall;
 use crate::world::World;
 
 const PATH: &str = "/confab.registry.v1.RegistryService/ListSessions";
@@ -57,11 +56,7 @@ impl Case {
         if self.second {
             request.page_token = Some(world.second_page().to_owned());
         }
-        RawCall {
-            call: world.client(self.session),
-            path: PATH,
-            request: Bytes::from(request.encode_to_vec()),
-        }
+        RawCall::same(world.client(self.session), PATH, &request)
     }
 }
 
@@ -73,12 +68,7 @@ pub(crate) async fn second_page(first: RawCall) -> String {
 
 /// The first page of the plain list.
 pub(crate) fn first_page(call: confab_rpc::clients::Call) -> RawCall {
-    let request = Case::new("", 50, |_| {}).request;
-    RawCall {
-        call,
-        path: PATH,
-        request: Bytes::from(request.encode_to_vec()),
-    }
+    RawCall::same(call, PATH, &Case::new("", 50, |_| {}).request)
 }
 
 /// All of them, in the order of the table.

@@ -1,8 +1,8 @@
 //! A registry with sessions, served on a loopback socket.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use confab_bench::serve::{self, Service};
 use confab_config::{Live, Source};
 use confab_model::clock::Timestamp;
 use confab_model::id::{SessionId, TenantId};
@@ -10,13 +10,10 @@ use confab_model::key::SessionKey;
 use confab_model::session::{Label, Session};
 use confab_registry::store::{Creation, RegistryStore as _};
 use confab_registry::{Registry, RegistryOptions};
-use confab_rpc::clients::{Call, Credentials, connect};
-use confab_rpc::identity::{Authenticator, Named};
-use confab_rpc::layer::Stack;
-use confab_rpc::serve::{HttpListen, HttpSide, Listen, Server, Services};
+use confab_rpc::clients::Call;
+use confab_rpc::serve::Services;
 use confab_store::clock::SystemClock;
 use confab_store::ids::RandomIds;
-use confab_telemetry::Metrics;
 use futures::stream::{self, StreamExt as _};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +38,18 @@ pub(crate) struct Size {
     pub(crate) branches: u32,
     /// What each of these has spawned at last.
     pub(crate) leaves: u32,
+}
+
+impl Size {
+    /// As many sessions, or as many as the families and the agents need.
+    pub(crate) fn with_sessions(self, sessions: u32) -> Self {
+        let level = self.branches * self.branches;
+        let families = self.children + self.branches + level + level * self.leaves;
+        Self {
+            sessions: sessions.max(AGENTS + families),
+            ..self
+        }
+    }
 }
 
 /// The registry and its clients' address.
@@ -72,7 +81,15 @@ impl World {
         let registry = Registry::open(options).await.unwrap();
         fill(&registry, size).await;
         let stop = CancellationToken::new();
-        let url = serve(&registry, settings, &tasks, &stop).await;
+        let mut services = Services::default();
+        registry.add_to(&mut services);
+        let service = Service {
+            name: "confab-registry",
+            services,
+            checks: registry.checks(),
+            settings,
+        };
+        let url = service.start(&tasks, &stop).await;
         let mut world = Self {
             size,
             url,
@@ -100,11 +117,7 @@ impl World {
 
     /// A connection of its own, for an agent's session or an operator.
     pub(crate) fn client(&self, session: Option<&str>) -> Call {
-        let named = Named {
-            session: session.map(str::to_owned),
-            ..Named::default()
-        };
-        Call::new(connect(&self.url).unwrap(), Credentials::Named(named))
+        serve::client(&self.url, session)
     }
 
     pub(crate) fn describe(&self) -> String {
@@ -128,36 +141,6 @@ fn config() -> String {
         .map(|n| format!(r#"{{ id: "a{n}" }}"#))
         .collect();
     format!("{{ agents: {{ list: [{}] }} }}", agents.join(", "))
-}
-
-async fn serve(
-    registry: &Registry,
-    settings: Live,
-    tasks: &TaskTracker,
-    stop: &CancellationToken,
-) -> String {
-    let rules = Arc::new(move || settings.current().key_rules());
-    let metrics = Metrics::unexported().unwrap();
-    let mut services = Services::default();
-    registry.add_to(&mut services);
-    let server = Server {
-        name: "confab-registry",
-        stack: Stack::new(Arc::new(Authenticator::open(rules)), &metrics),
-        services,
-        listen: Listen::new(
-            SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            Some(HttpListen::Off),
-        ),
-        http: HttpSide {
-            fingerprint: Arc::new(String::new),
-            checks: registry.checks(),
-            metrics,
-        },
-    };
-    let listening = server.bind().await.unwrap();
-    let url = format!("http://{}", listening.grpc_address());
-    tasks.spawn(listening.serve(stop.clone()));
-    url
 }
 
 /// Makes the families, parents first, and then everything else.

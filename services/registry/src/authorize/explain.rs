@@ -139,7 +139,8 @@ impl<S: RegistryStore> Sessions<S> {
 const fn action_of(tool: Option<SessionTool>, from_session: bool) -> Action {
     match tool {
         Some(SessionTool::SessionsList) => Action::List,
-        Some(SessionTool::SessionsHistory | SessionTool::SessionsSearch) => Action::History,
+        Some(SessionTool::SessionsHistory) => Action::History,
+        Some(SessionTool::SessionsSearch) => Action::Search,
         Some(SessionTool::SessionsSend) => Action::Send,
         Some(SessionTool::SessionStatus) => Action::Status,
         Some(

@@ -126,7 +126,7 @@ impl Judge<'_> {
         }
         let mut session = row.clone();
         // An old generation stays readable under its own sessionId (D26).
-        if self.action == Action::History {
+        if matches!(self.action, Action::History | Action::Search) {
             session.session_id = session_id.clone();
         }
         Ok(Verdict::Session(Box::new(session)))
@@ -286,7 +286,8 @@ pub(super) fn creates(action: Action, key: &SessionKey) -> bool {
         | Action::Lifecycle
         | Action::Record
         | Action::Append
-        | Action::Deliver => false,
+        | Action::Deliver
+        | Action::Search => false,
     }
 }
 
@@ -329,7 +330,8 @@ pub(super) fn is_subject_to_send_policy(action: Action, policy: Option<&SendPoli
         | Action::Lifecycle
         | Action::Record
         | Action::Append
-        | Action::FlowRun => false,
+        | Action::FlowRun
+        | Action::Search => false,
     }
 }
 
@@ -355,7 +357,12 @@ pub(super) fn refuse_archived(action: Action, session: &Session) -> Result<(), R
 /// Whether an action changes anything.
 pub(super) const fn is_mutating(action: Action) -> bool {
     match action {
-        Action::Read | Action::History | Action::Status | Action::List | Action::Record => false,
+        Action::Read
+        | Action::History
+        | Action::Status
+        | Action::List
+        | Action::Record
+        | Action::Search => false,
         Action::Send
         | Action::HumanMessage
         | Action::StartRun
@@ -371,7 +378,7 @@ pub(super) const fn is_mutating(action: Action) -> bool {
 /// The policy knows four sorts of access.
 pub(super) const fn access(action: Action) -> Access {
     match action {
-        Action::History => Access::History,
+        Action::History | Action::Search => Access::History,
         Action::List => Access::List,
         Action::Send | Action::HumanMessage | Action::StartRun | Action::FlowRun => Access::Send,
         Action::Read

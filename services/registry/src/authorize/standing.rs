@@ -73,14 +73,14 @@ fn patterns(names: &[String]) -> Vec<ToolPattern> {
 
 /// The tools behind an action: whoever has one of them may do it. Empty: no tool is needed, because
 /// only roles without tools have the call, or because it follows up what a tool began (D73).
-pub(super) const fn tools_behind(action: Action, scope: bool) -> &'static [SessionTool] {
+pub(super) const fn tools_behind(action: Action) -> &'static [SessionTool] {
     use SessionTool::{SessionStatus, SessionsHistory, SessionsList, SessionsSearch, SessionsSend};
     match action {
         Action::Read => &[SessionsList, SessionStatus, SessionsHistory, SessionsSend],
-        Action::History if scope => &[SessionsSearch],
         Action::History => &[SessionsHistory],
         Action::Status | Action::Patch => &[SessionStatus],
         Action::List => &[SessionsList],
+        Action::Search => &[SessionsSearch],
         Action::Send => &[SessionsSend],
         Action::HumanMessage
         | Action::StartRun
@@ -98,13 +98,12 @@ pub(super) fn refuse_tools(
     settings: &Settings,
     asking: &Asking,
     action: Action,
-    scope: bool,
 ) -> Result<(), RpcError> {
     let Asking::Session(session) = asking else {
         return Ok(());
     };
     let mut first = None;
-    for tool in tools_behind(action, scope) {
+    for tool in tools_behind(action) {
         let standing = &session.standing;
         let decision = standing.decide(settings, &session.key, session.sandboxed, *tool);
         if decision.allowed {

@@ -404,6 +404,7 @@ async fn an_older_session_id_names_its_own_generation_for_reading_only() {
         .insert(older.to_string(), (older.clone(), present.clone()));
     for (action, expected) in [
         (Action::History, &older),
+        (Action::Search, &older),
         (Action::Send, &present.session_id),
     ] {
         let session = judged(&house, &found, action, "an older one").unwrap();

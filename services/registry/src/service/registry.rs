@@ -15,8 +15,8 @@ use crate::authorize::LocalAuthority;
 use crate::awareness::changes_to_proto;
 use crate::commands::{
     AckNotices, Authorize, CommitLifecycle, CreateSession, FindSession, GetStatus, GetToolPolicy,
-    ListAgents, ListOverdueSessions, ListSessions, ListStateEvents, PatchSession, RecordActivity,
-    WatchNotices, WatchSessions, WatchTarget,
+    ImportSession, ListAgents, ListOverdueSessions, ListSessions, ListStateEvents, PatchSession,
+    RecordActivity, WatchNotices, WatchSessions, WatchTarget,
 };
 use crate::service::rows::{Rows, show_agents, show_tool};
 use crate::service::streams;
@@ -66,6 +66,18 @@ impl<S: RegistryStore> RegistryService for RegistryApi<S> {
             session,
             created: made.created,
         }))
+    }
+
+    async fn import_session(
+        &self,
+        request: Request<proto::ImportSessionRequest>,
+    ) -> Result<Response<proto::ImportSessionResponse>, Status> {
+        let settings = self.sessions.settings.current();
+        let parse = |wire| ImportSession::parse(&settings, wire);
+        let call = self.gate.admit(request, parse).await?;
+        let caller = call.caller().clone();
+        let imported = self.sessions.import(call).await?;
+        Ok(Response::new(self.rows.show_import(imported, &caller)))
     }
 
     async fn get_session(

@@ -18,6 +18,7 @@ use confab_rpc::wire::session::{Perspective, to_proto};
 use crate::agents::{AgentEntry, AgentsPage, ToolVerdict};
 use crate::awareness;
 use crate::commands::change_to_wire;
+use crate::import::Imported;
 use crate::maintenance::Overdue;
 use crate::status::{Status, default_model};
 use crate::store::Listed;
@@ -83,6 +84,20 @@ impl Rows {
             row.model = own.or_else(|| default_model(&self.settings.current(), session));
         }
         row
+    }
+
+    /// What became of an imported session.
+    pub fn show_import(
+        &self,
+        imported: Imported,
+        caller: &Caller,
+    ) -> proto_registry::ImportSessionResponse {
+        proto_registry::ImportSessionResponse {
+            outcome: proto_registry::ImportOutcome::from(imported.outcome).into(),
+            session: imported.session.map(|session| self.show(&session, caller)),
+            differences: imported.differences,
+            left_out: imported.left_out,
+        }
     }
 
     /// A session whose time is over.

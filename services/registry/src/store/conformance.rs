@@ -2,6 +2,7 @@
 
 mod awareness;
 mod changing;
+mod importing;
 mod listing;
 
 use confab_model::clock::Timestamp;
@@ -55,6 +56,8 @@ macro_rules! suite {
             a_callers_name_for_a_call_is_kept_with_the_effect,
             a_lifecycle_change_is_committed_once,
             rows_are_found_in_the_order_in_which_their_time_runs_out,
+            an_import_is_stored_whole_or_not_at_all,
+            an_import_takes_the_place_of_what_is_stored,
         );
     };
 }
@@ -69,6 +72,9 @@ pub(crate) use changing::{
     a_callers_name_for_a_call_is_kept_with_the_effect, a_lifecycle_change_is_committed_once,
     a_patch_is_applied_to_the_row_that_is_stored, a_taken_label_is_not_given_twice,
     rows_are_found_in_the_order_in_which_their_time_runs_out,
+};
+pub(crate) use importing::{
+    an_import_is_stored_whole_or_not_at_all, an_import_takes_the_place_of_what_is_stored,
 };
 pub(crate) use listing::{
     a_list_is_what_its_filters_and_every_two_of_them_say,

@@ -2,6 +2,7 @@
 
 mod awareness;
 mod change;
+mod import;
 mod list;
 mod rows;
 #[cfg(test)]
@@ -343,7 +344,7 @@ async fn label_is_taken(
     let holder: Option<String> = sqlx::query_scalar(LABEL_HOLDER)
         .bind(tenant.as_str())
         .bind(session.label.as_ref().map(Label::as_str))
-        .bind(rows::agent_of(session).to_string())
+        .bind(rows::agent_of(&session.key).to_string())
         .fetch_optional(connection)
         .await?;
     Ok(holder.is_some())

@@ -45,8 +45,8 @@ async fn go_on<S: RunnerStore>(context: Arc<Context<S>>, fence: Fence) {
     match settle(&context, &fence.session, &fence.commit).await {
         Ok(_) => tracing::info!(session.key = %key, "a change of an earlier life was committed"),
         Err(setback) => {
-            let error = setback.into_error();
-            tracing::warn!(session.key = %key, %error, "a change of an earlier life was not made");
+            let error = context.logged(&setback.into_error());
+            tracing::warn!(session.key = %key, error, "a change of an earlier life was not made");
         },
     }
 }
@@ -125,7 +125,8 @@ async fn committed<S: RunnerStore>(
             return Err(Unmade::Refused(error));
         }
         let key = &session.session_key;
-        tracing::warn!(session.key = %key, %error, "whether a change was committed is not known; asking again");
+        let said = context.logged(&error);
+        tracing::warn!(session.key = %key, error = said, "whether a change was committed is not known; asking again");
         tokio::select! {
             () = tokio::time::sleep(pause) => {},
             () = context.stop.cancelled() => return Err(Unmade::Stopped(error)),

@@ -102,7 +102,10 @@ impl<S: RunnerStore> Sweeps<S> {
             Ok(overdue) => {
                 self.sweep_all(overdue, false).await;
             },
-            Err(error) => tracing::warn!(%error, "sweeping failed; trying again later"),
+            Err(error) => {
+                let error = self.context.logged(&error);
+                tracing::warn!(error, "sweeping failed; trying again later");
+            },
         }
     }
 

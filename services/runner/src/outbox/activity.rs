@@ -23,7 +23,11 @@ pub async fn report_activity<S: RunnerStore>(context: Arc<Context<S>>) {
             () = context.wakeups.activity() => {},
         }
         if let Err(error) = report_all(&context).await {
-            tracing::warn!(%error, "the registry was not told what runs did; trying again");
+            let error = context.logged(&error);
+            tracing::warn!(
+                error,
+                "the registry was not told what runs did; trying again"
+            );
             tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
             context.wakeups.activity_added();
         }
@@ -64,7 +68,10 @@ async fn report_all<S: RunnerStore>(context: &Context<S>) -> Result<(), RpcError
                 batch = 1;
                 continue;
             },
-            Err(error) => tracing::error!(%error, "what a run did was refused and is left out"),
+            Err(error) => {
+                let error = context.logged(&error);
+                tracing::error!(error, "what a run did was refused and is left out");
+            },
         }
         context
             .store

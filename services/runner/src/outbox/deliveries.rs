@@ -62,7 +62,8 @@ pub async fn deliver<S: RunnerStore>(context: Arc<Context<S>>) {
             Ok(()) = settings.changed() => reloaded = true,
         }
         if let Err(error) = deliver_due(&context, &mut reloaded).await {
-            tracing::warn!(%error, "deliveries were held up; trying again");
+            let error = context.logged(&error);
+            tracing::warn!(error, "deliveries were held up; trying again");
             tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
             context.wakeups.delivery_due();
         }

@@ -6,7 +6,7 @@ use confab_proto::runner::v1::delivery_service_server::DeliveryService;
 use confab_proto::runner::v1::{ListDeliveriesRequest, ListDeliveriesResponse};
 use tonic::{Request, Response, Status};
 
-use super::render;
+use super::render::Renderer;
 use crate::commands::ListDeliveries;
 use crate::context::Context;
 use crate::records::Records;
@@ -41,6 +41,8 @@ impl<S: RunnerStore> DeliveryService for DeliveryApi<S> {
             .admit(request, ListDeliveries::parse)
             .await?;
         let page = self.records.deliveries(&admitted).await?;
-        Ok(Response::new(render::deliveries(&page)))
+        Ok(Response::new(
+            Renderer::of(&self.context.settings()).deliveries(&page),
+        ))
     }
 }

@@ -14,7 +14,7 @@ use confab_proto::runner::v1::{
 };
 use tonic::{Request, Response, Status};
 
-use super::render;
+use super::render::Renderer;
 use crate::accept::Acceptance;
 use crate::commands::{
     ChangeSession, GetFlow, GetRun, HumanMessage, ListFlows, ListRuns, SendToSession, StartRun,
@@ -50,6 +50,10 @@ impl<S: RunnerStore> RunnerApi<S> {
             records: Records::new(Arc::clone(context)),
         }
     }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::of(&self.context.settings())
+    }
 }
 
 #[tonic::async_trait]
@@ -63,7 +67,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
         let accepted = self.acceptance.human_message(admission).await?;
         let record = self.records.own_run(&accepted).await?;
         Ok(Response::new(SendMessageResponse {
-            run: Some(render::run(&record)),
+            run: Some(self.renderer().run(&record)),
         }))
     }
 
@@ -78,7 +82,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
         let accepted = self.acceptance.start_run(admission).await?;
         let record = self.records.own_run(&accepted).await?;
         Ok(Response::new(StartRunResponse {
-            run: Some(render::run(&record)),
+            run: Some(self.renderer().run(&record)),
         }))
     }
 
@@ -88,7 +92,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
             .admit(request, |_, wire| SendToSession::parse(wire))
             .await?;
         let sent = self.sends.send(admission).await?;
-        Ok(Response::new(render::sent(&sent)))
+        Ok(Response::new(self.renderer().sent(&sent)))
     }
 
     async fn wait_run(
@@ -96,7 +100,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
         request: Request<WaitRunRequest>,
     ) -> Result<Response<WaitRunResponse>, Status> {
         let waited = self.records.wait_run(request, WaitRun::parse).await?;
-        let run = Some(render::run(&waited.record));
+        let run = Some(self.renderer().run(&waited.record));
         Ok(Response::new(WaitRunResponse {
             run,
             timed_out: waited.timed_out,
@@ -109,7 +113,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
     ) -> Result<Response<GetRunResponse>, Status> {
         let record = self.records.run(request, GetRun::parse).await?;
         Ok(Response::new(GetRunResponse {
-            run: Some(render::run(&record)),
+            run: Some(self.renderer().run(&record)),
         }))
     }
 
@@ -119,7 +123,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
     ) -> Result<Response<ListRunsResponse>, Status> {
         let admitted = self.context.gate.admit(request, ListRuns::parse).await?;
         let page = self.records.runs(&admitted).await?;
-        Ok(Response::new(render::runs(&page)))
+        Ok(Response::new(self.renderer().runs(&page)))
     }
 
     async fn get_flow(
@@ -127,7 +131,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
         request: Request<GetFlowRequest>,
     ) -> Result<Response<GetFlowResponse>, Status> {
         let detail = self.records.flow(request, GetFlow::parse).await?;
-        let shown = render::flow_in_short(&detail);
+        let shown = self.renderer().flow_in_short(&detail);
         Ok(Response::new(GetFlowResponse {
             flow: Some(shown.flow),
             runs: shown.runs,
@@ -141,7 +145,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
     ) -> Result<Response<ListFlowsResponse>, Status> {
         let admitted = self.context.gate.admit(request, ListFlows::parse).await?;
         let page = self.records.flows(&admitted).await?;
-        Ok(Response::new(render::flows(&page)))
+        Ok(Response::new(self.renderer().flows(&page)))
     }
 
     async fn wait_flow(
@@ -149,7 +153,7 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
         request: Request<WaitFlowRequest>,
     ) -> Result<Response<WaitFlowResponse>, Status> {
         let waited = self.records.wait_flow(request, WaitFlow::parse).await?;
-        let shown = render::flow_in_short(&waited.record);
+        let shown = self.renderer().flow_in_short(&waited.record);
         Ok(Response::new(WaitFlowResponse {
             flow: Some(shown.flow),
             runs: shown.runs,
@@ -205,6 +209,6 @@ impl<S: RunnerStore> RunnerService for RunnerApi<S> {
         let parse = |wire| Ok(SweepSessions::from(wire));
         let admitted = self.context.gate.admit(request, parse).await?;
         let swept = self.sweeps.sweep(&admitted).await?;
-        Ok(Response::new(render::swept(&swept)))
+        Ok(Response::new(self.renderer().swept(&swept)))
     }
 }

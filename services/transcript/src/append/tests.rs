@@ -1,12 +1,18 @@
 //! Appending messages.
 
-use confab_model::id::TenantId;
-use confab_model::message::Role;
+use confab_model::id::{RunId, TenantId};
+use confab_model::key::SessionKey;
+use confab_model::message::{Block, NewMessage, Provenance, Role, Usage};
 use confab_proto::transcript::v1::AppendMessagesRequest;
+use confab_proto::types::v1 as proto;
 use confab_rpc::caller::Caller;
 use confab_rpc::error::Reason;
 
-use crate::testing::{DESK, House, START, of, operator, request, said, session_id};
+use crate::store::TranscriptStore as _;
+use crate::testing::{
+    DESK, House, START, call, image, marker, of, operator, request, result, said, session_id, text,
+    with_blocks,
+};
 
 #[tokio::test]
 async fn messages_are_numbered_without_gaps_and_stamped_with_the_time() {
@@ -26,7 +32,7 @@ async fn messages_are_numbered_without_gaps_and_stamped_with_the_time() {
     assert_eq!(seqs, [1, 2, 3]);
     assert_eq!((first[0].at, second[0].at), (START, START.plus_millis(5)));
 
-    let told = confab_model::message::NewMessage {
+    let told = NewMessage {
         at: Some(START.plus_millis(-9)),
         ..said("d", Role::User, "4")
     };
@@ -168,4 +174,150 @@ async fn a_malformed_message_is_refused_with_its_place_and_nothing_is_kept() {
         house.history(of(DESK)).await.unwrap().bounded.messages,
         Vec::new()
     );
+}
+
+#[tokio::test]
+async fn everything_that_a_message_tells_is_kept_as_fields() {
+    let house = House::with(&[DESK]).await;
+    let source = SessionKey::parse("agent:writer:main").unwrap();
+    let provenance = Provenance::inter_session(source, Some("discord".to_owned()), "sessions_send");
+    let sent = NewMessage {
+        provenance: Some(provenance),
+        run_id: Some(RunId::parse("r-1").unwrap()),
+        ..said("a", Role::User, "look at this")
+    };
+    let cut_off = NewMessage {
+        model: Some("model".to_owned()),
+        usage: Some(Usage {
+            input: 12,
+            output: 3,
+        }),
+        stop_reason: Some("aborted".to_owned()),
+        ..with_blocks("b", Role::Assistant, vec![text("I shall"), call("read")])
+    };
+    let failed = NewMessage {
+        is_error: true,
+        ..result("c", "no such file")
+    };
+    let messages = [sent, cut_off, failed];
+    let stored = house.append(DESK, &messages).await.unwrap();
+    // The body is what was sent, without a word about where it came from (D25, B150); a turn that was
+    // cut off says so (B210); a result names its call (run:T10).
+    for (stored, given) in stored.iter().zip(&messages) {
+        assert_eq!(stored.body, *given);
+    }
+    let (page, again) = (of(DESK), house.append(DESK, &messages).await.unwrap());
+    assert_eq!(again, stored);
+    let shown = house.history(page).await.unwrap().bounded.messages;
+    assert_eq!(shown[0].0.body, messages[0]);
+    assert_eq!(shown[1].0.body.stop_reason.as_deref(), Some("aborted"));
+}
+
+fn with_picture(key: &str, data: &[u8]) -> proto::NewMessage {
+    let block = proto::ImageBlock {
+        mime_type: "image/png".to_owned(),
+        data: Some(data.to_vec().into()),
+        ..Default::default()
+    };
+    proto::NewMessage {
+        blocks: vec![proto::Block {
+            content: Some(proto::block::Content::Image(block)),
+        }],
+        ..confab_rpc::wire::message::new_to_proto(&said(key, Role::User, ""))
+    }
+}
+
+#[tokio::test]
+async fn a_picture_is_kept_beside_the_messages_that_name_it() {
+    let house = House::with(&[DESK]).await;
+    let sent = AppendMessagesRequest {
+        messages: vec![with_picture("a", b"png"), with_picture("b", b"png")],
+        ..request(DESK, &[])
+    };
+    let stored = house.append_as(operator(), sent.clone()).await.unwrap();
+    let Block::Image { reference, .. } = &stored[0].body.blocks[0] else {
+        panic!("{stored:?}")
+    };
+    assert!(reference.starts_with("sha256:"), "{reference}");
+    assert_eq!(stored[1].body.blocks, stored[0].body.blocks);
+    let store = &house.messages.store;
+    let bytes = store.blob(&TenantId::default(), reference).await.unwrap();
+    assert_eq!(bytes.as_deref(), Some(&b"png"[..]));
+    // The same bytes again are the same message; others under the same key are not.
+    assert_eq!(house.append_as(operator(), sent).await.unwrap(), stored);
+    let other = AppendMessagesRequest {
+        messages: vec![with_picture("a", b"gif")],
+        ..request(DESK, &[])
+    };
+    let refused = house.append_as(operator(), other).await.unwrap_err();
+    assert_eq!(refused.reason, Reason::KeyReused);
+    // A picture may be named again without its bytes.
+    let again = with_blocks("c", Role::User, stored[0].body.blocks.clone());
+    house
+        .append(DESK, &[again, with_blocks("d", Role::User, vec![image()])])
+        .await
+        .unwrap();
+    let page = house.history(of(DESK)).await.unwrap();
+    assert!(page.bounded.content_truncated && page.bounded.bytes < 1_000);
+}
+
+#[tokio::test]
+async fn a_compaction_that_keeps_what_comes_after_it_is_refused_with_what_to_give() {
+    let house = House::with(&[DESK]).await;
+    house
+        .append(DESK, &[said("a", Role::User, "1")])
+        .await
+        .unwrap();
+    let messages = [said("b", Role::User, "2"), marker("c", Some(4))];
+    let refused = house.append(DESK, &messages).await.unwrap_err();
+    assert_eq!(refused.reason, Reason::InvalidArgument);
+    assert_eq!(
+        refused.violations[0].field,
+        "messages.compaction.firstKeptSeq"
+    );
+    assert!(
+        refused.message.contains("give 1 to 3"),
+        "{}",
+        refused.message
+    );
+    assert_eq!(house.seqs().await, [1]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_stored_is_refused_and_nothing_of_the_database_is_told() {
+    let house = House::with(&[DESK]).await;
+    house.database().close().await;
+    let refused = house
+        .append(DESK, &[said("a", Role::User, "1")])
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(refused.reason, Reason::Unavailable | Reason::Internal),
+        "B207, B208: {refused:?}"
+    );
+    assert!(
+        !refused.message.to_lowercase().contains("sql"),
+        "{}",
+        refused.message
+    );
+}
+
+#[tokio::test]
+async fn an_append_leaves_a_damaged_row_as_it_is() {
+    let house = House::with(&[DESK]).await;
+    house
+        .append(DESK, &[said("a", Role::User, "1")])
+        .await
+        .unwrap();
+    house.damage(DESK, 1, b"\xff\xffhalf").await;
+    house
+        .append(DESK, &[said("b", Role::User, "2")])
+        .await
+        .unwrap();
+    let packed: Vec<Vec<u8>> = sqlx::query_scalar("SELECT packed FROM messages WHERE seq = 1")
+        .fetch_all(house.database().reader())
+        .await
+        .unwrap();
+    assert_eq!(packed, [b"\xff\xffhalf"], "B147");
+    assert_eq!(house.seqs().await, [1, 2]);
 }

@@ -4,6 +4,7 @@ use confab_model::clock::Timestamp;
 use confab_model::id::MessageId;
 use confab_model::key::SessionKey;
 use confab_model::message::{Block, Message, NewMessage, Provenance, ProvenanceKind, Role, Usage};
+use confab_text::redact::Redactor;
 
 use super::{is_from_person, is_shown, placeholder, show};
 use crate::store::View;
@@ -131,7 +132,11 @@ fn what_is_left_out_or_cut_is_flagged_unless_it_was_not_asked_for() {
         ),
         (vec![image()], View::Plain, vec![image()], true),
     ] {
-        let seen = show(stored(assistant(blocks.clone())), view);
+        let seen = show(
+            stored(assistant(blocks.clone())),
+            view,
+            &Redactor::built_in(),
+        );
         assert_eq!(
             (seen.message.body.blocks, seen.truncated),
             (shown, truncated),
@@ -155,7 +160,7 @@ fn a_text_is_cut_at_its_bound_and_what_it_cost_is_no_part_of_it() {
         )),
         ..said("k", Role::User, &long)
     };
-    let seen = show(stored(body.clone()), View::Plain);
+    let seen = show(stored(body.clone()), View::Plain, &Redactor::built_in());
     assert!(seen.truncated);
     assert_eq!(
         seen.message.body.blocks,
@@ -175,4 +180,23 @@ fn a_placeholder_keeps_the_place_and_says_why_it_is_there() {
         [text("[sessions_history omitted: message too large]")]
     );
     assert_eq!(message.body.tool_name, None);
+}
+
+#[test]
+fn names_that_hold_a_secret_are_masked_alike_on_both_ends_of_a_call() {
+    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let mut called = assistant(vec![Block::ToolCall {
+        id: secret.to_owned(),
+        name: secret.to_owned(),
+        arguments: serde_json::Map::new(),
+    }]);
+    called.model = Some(secret.to_owned());
+    let mut result = result("r", "done");
+    result.tool_call_id = Some(secret.to_owned());
+    result.tool_name = Some(secret.to_owned());
+    for body in [called, result] {
+        let shown = show(stored(body), View::All, &Redactor::built_in());
+        assert!(shown.redacted);
+        assert!(!format!("{shown:?}").contains("klmnopqrst"), "{shown:?}");
+    }
 }

@@ -1,9 +1,15 @@
 //! What every store of the transcript must do; run on each kind of database.
 
-use confab_model::id::{MessageId, SessionId, TenantId};
-use confab_model::message::{NewMessage, Role};
+pub(crate) mod fork;
+pub(crate) mod imports;
+pub(crate) mod search;
 
-use crate::store::{Appended, Draft, TailQuery, TranscriptStore, View, Window};
+use confab_model::id::{MessageId, SessionId, TenantId};
+use confab_model::message::{Blob, Compaction, NewMessage, Role};
+
+use crate::store::{
+    Appended, Batch, Draft, KeptAhead, Mark, Row, Stretch, TailQuery, TranscriptStore, View,
+};
 use crate::testing::{START, call, said, with_blocks};
 
 /// Runs every case on a store of its own, made by `$open`, which answers with the store and with
@@ -23,7 +29,12 @@ macro_rules! suite {
             a_stored_key_answers_with_what_is_stored,
             transcripts_do_not_mix,
             each_view_counts_its_own_messages,
-            a_window_counts_back_from_its_end,
+            an_end_can_be_pinned,
+            a_stretch_is_read_in_both_directions,
+            a_place_leads_to_its_message_and_back,
+            pictures_are_kept_once_beside_the_messages,
+            a_compaction_is_remembered_where_it_was_made,
+            a_compaction_keeps_nothing_that_comes_after_it,
             tails_are_read_together,
         );
     };
@@ -72,29 +83,45 @@ fn silent(key: &str) -> Draft {
     }
 }
 
+fn batch(drafts: Vec<Draft>) -> Batch {
+    Batch {
+        drafts,
+        ..Batch::default()
+    }
+}
+
 async fn put(store: &impl TranscriptStore, session: &str, drafts: Vec<Draft>) -> Vec<u64> {
-    match store.append(&tenant(), &id(session), drafts).await.unwrap() {
+    match store
+        .append(&tenant(), &id(session), batch(drafts))
+        .await
+        .unwrap()
+    {
         Appended::Stored(messages) => messages.iter().map(|message| message.seq).collect(),
-        Appended::KeyReused(key) => panic!("key {key} reused"),
+        refused @ (Appended::KeyReused(_) | Appended::KeptAhead(_)) => panic!("{refused:?}"),
     }
 }
 
-fn window(view: View, offset: u64, limit: u32) -> Window {
-    Window {
+fn stretch(view: View, first: u64, last: u64) -> Stretch {
+    Stretch {
         view,
-        snapshot: None,
-        offset,
-        limit,
+        first,
+        last,
+        newest_first: false,
+        after: None,
+        before: None,
     }
 }
 
-async fn seqs(store: &impl TranscriptStore, session: &str, window: Window) -> (Vec<u64>, u64, u64) {
-    let read = store.read(&tenant(), &id(session), window).await.unwrap();
-    (
-        read.messages.iter().map(|message| message.seq).collect(),
-        read.total,
-        read.snapshot,
-    )
+fn seqs_of(rows: &[Row]) -> Vec<u64> {
+    rows.iter().map(|row| row.seq).collect()
+}
+
+/// Everything that a view shows, how much that is, and where it ends.
+async fn whole(store: &impl TranscriptStore, session: &str, view: View) -> (Vec<u64>, u64, u64) {
+    let end = store.end(&tenant(), &id(session), None).await.unwrap();
+    let all = stretch(view, 1, u64::MAX);
+    let rows = store.rows(&tenant(), &id(session), all).await.unwrap();
+    (seqs_of(&rows), end.count(view), end.seq)
 }
 
 pub(crate) async fn a_message_comes_back_as_it_was_appended(store: impl TranscriptStore) {
@@ -104,7 +131,7 @@ pub(crate) async fn a_message_comes_back_as_it_was_appended(store: impl Transcri
         ..with_blocks("k", Role::Assistant, vec![call("read")])
     };
     let stored = store
-        .append(&tenant(), &id("s"), vec![draft(whole.clone())])
+        .append(&tenant(), &id("s"), batch(vec![draft(whole.clone())]))
         .await
         .unwrap();
     let Appended::Stored(stored) = stored else {
@@ -114,25 +141,26 @@ pub(crate) async fn a_message_comes_back_as_it_was_appended(store: impl Transcri
         (stored[0].seq, stored[0].at, &stored[0].body),
         (1, START, &whole)
     );
-    let read = store
-        .read(&tenant(), &id("s"), window(View::All, 0, 9))
-        .await
-        .unwrap();
-    assert_eq!(read.messages, stored);
+    let all = stretch(View::All, 1, 9);
+    let read = store.rows(&tenant(), &id("s"), all).await.unwrap();
+    let row = Row {
+        id: stored[0].id.clone(),
+        seq: 1,
+        at: START,
+        body: Some(whole),
+    };
+    assert_eq!(read, [row]);
 }
 
 pub(crate) async fn an_append_is_all_or_nothing(store: impl TranscriptStore) {
     put(&store, "s", vec![plain("a")]).await;
     let other = draft(said("a", Role::User, "other"));
     let appended = store
-        .append(&tenant(), &id("s"), vec![plain("b"), other])
+        .append(&tenant(), &id("s"), batch(vec![plain("b"), other]))
         .await
         .unwrap();
     assert_eq!(appended, Appended::KeyReused("a".to_owned()));
-    assert_eq!(
-        seqs(&store, "s", window(View::All, 0, 9)).await,
-        (vec![1], 1, 1)
-    );
+    assert_eq!(whole(&store, "s", View::All).await, (vec![1], 1, 1));
 }
 
 pub(crate) async fn a_stored_key_answers_with_what_is_stored(store: impl TranscriptStore) {
@@ -143,10 +171,7 @@ pub(crate) async fn a_stored_key_answers_with_what_is_stored(store: impl Transcr
     };
     let seqs_of = put(&store, "s", vec![plain("c"), later, plain("b")]).await;
     assert_eq!(seqs_of, [3, 1, 2]);
-    assert_eq!(
-        seqs(&store, "s", window(View::All, 0, 9)).await,
-        (vec![1, 2, 3], 3, 3)
-    );
+    assert_eq!(whole(&store, "s", View::All).await, (vec![1, 2, 3], 3, 3));
 }
 
 pub(crate) async fn transcripts_do_not_mix(store: impl TranscriptStore) {
@@ -154,21 +179,16 @@ pub(crate) async fn transcripts_do_not_mix(store: impl TranscriptStore) {
     put(&store, "t", vec![plain("a"), plain("b")]).await;
     let other = TenantId::parse("other").unwrap();
     store
-        .append(&other, &id("s"), vec![plain("x"), plain("y"), plain("z")])
+        .append(
+            &other,
+            &id("s"),
+            batch(vec![plain("x"), plain("y"), plain("z")]),
+        )
         .await
         .unwrap();
-    assert_eq!(
-        seqs(&store, "s", window(View::All, 0, 9)).await,
-        (vec![1], 1, 1)
-    );
-    assert_eq!(
-        seqs(&store, "t", window(View::All, 0, 9)).await,
-        (vec![1, 2], 2, 2)
-    );
-    assert_eq!(
-        seqs(&store, "nobody's", window(View::All, 0, 9)).await,
-        (vec![], 0, 0)
-    );
+    assert_eq!(whole(&store, "s", View::All).await, (vec![1], 1, 1));
+    assert_eq!(whole(&store, "t", View::All).await, (vec![1, 2], 2, 2));
+    assert_eq!(whole(&store, "nobody's", View::All).await, (vec![], 0, 0));
 }
 
 /// 1 and 5 are plain, 2 and 4 for the view with tools, 3 for none.
@@ -180,57 +200,190 @@ async fn put_mixed(store: &impl TranscriptStore) {
 pub(crate) async fn each_view_counts_its_own_messages(store: impl TranscriptStore) {
     put_mixed(&store).await;
     assert_eq!(
-        seqs(&store, "s", window(View::All, 0, 9)).await,
+        whole(&store, "s", View::All).await,
         (vec![1, 2, 4, 5], 4, 5)
     );
-    assert_eq!(
-        seqs(&store, "s", window(View::Plain, 0, 9)).await,
-        (vec![1, 5], 2, 5)
-    );
-    assert_eq!(
-        seqs(&store, "s", window(View::All, 1, 2)).await,
-        (vec![2, 4], 4, 5)
-    );
-    assert_eq!(
-        seqs(&store, "s", window(View::Plain, 1, 2)).await,
-        (vec![1], 2, 5)
-    );
+    assert_eq!(whole(&store, "s", View::Plain).await, (vec![1, 5], 2, 5));
 }
 
-pub(crate) async fn a_window_counts_back_from_its_end(store: impl TranscriptStore) {
+pub(crate) async fn an_end_can_be_pinned(store: impl TranscriptStore) {
     put_mixed(&store).await;
-    let pinned = |snapshot, view| Window {
-        snapshot: Some(snapshot),
-        ..window(view, 0, 9)
+    for (at, seq, all, plain) in [
+        (None, 5, 4, 2),
+        (Some(99), 5, 4, 2),
+        (Some(5), 5, 4, 2),
+        (Some(4), 4, 3, 1),
+        (Some(3), 3, 2, 1),
+        (Some(0), 0, 0, 0),
+    ] {
+        let end = store.end(&tenant(), &id("s"), at).await.unwrap();
+        let expected = Mark {
+            seq,
+            all,
+            plain,
+            compaction_seq: None,
+        };
+        assert_eq!(end, expected, "{at:?}");
+    }
+    let nowhere = store.end(&tenant(), &id("t"), Some(3)).await.unwrap();
+    assert_eq!(nowhere, Mark::default());
+}
+
+pub(crate) async fn a_stretch_is_read_in_both_directions(store: impl TranscriptStore) {
+    let said_at = |key: &str, millis| Draft {
+        at: START.plus_millis(millis),
+        ..plain(key)
     };
-    assert_eq!(
-        seqs(&store, "s", pinned(4, View::All)).await,
-        (vec![1, 2, 4], 3, 4)
-    );
-    assert_eq!(
-        seqs(&store, "s", pinned(3, View::All)).await,
-        (vec![1, 2], 2, 3)
-    );
-    assert_eq!(
-        seqs(&store, "s", pinned(4, View::Plain)).await,
-        (vec![1], 1, 4)
-    );
-    assert_eq!(
-        seqs(&store, "s", pinned(99, View::Plain)).await,
-        (vec![1, 5], 2, 5)
-    );
-    assert_eq!(
-        seqs(&store, "s", pinned(0, View::Plain)).await,
-        (vec![], 0, 0)
-    );
-    assert_eq!(
-        seqs(&store, "s", window(View::All, 4, 9)).await,
-        (vec![], 4, 5)
-    );
-    assert_eq!(
-        seqs(&store, "s", window(View::All, u64::MAX, 9)).await,
-        (vec![], 4, 5)
-    );
+    let drafts = vec![
+        said_at("1", 0),
+        tool("2"),
+        said_at("3", 20),
+        said_at("4", 10),
+    ];
+    put(&store, "s", drafts).await;
+    let up = stretch(View::All, 2, 3);
+    let down = Stretch {
+        newest_first: true,
+        ..stretch(View::Plain, 1, 9)
+    };
+    let late = Stretch {
+        after: Some(START.plus_millis(10)),
+        ..down
+    };
+    let middle = Stretch {
+        before: Some(START.plus_millis(20)),
+        ..late
+    };
+    for (stretch, expected) in [
+        (up, vec![2, 3]),
+        (stretch(View::Plain, 2, 3), vec![3, 4]),
+        (stretch(View::Plain, 3, 2), vec![]),
+        (stretch(View::Plain, 4, 9), vec![]),
+        (down, vec![4, 3, 1]),
+        (late, vec![4, 3]),
+        (middle, vec![4]),
+    ] {
+        let rows = store.rows(&tenant(), &id("s"), stretch).await.unwrap();
+        assert_eq!(seqs_of(&rows), expected, "{stretch:?}");
+    }
+}
+
+pub(crate) async fn a_place_leads_to_its_message_and_back(store: impl TranscriptStore) {
+    put_mixed(&store).await;
+    for (view, ordinal, seq) in [
+        (View::All, 3, Some(4)),
+        (View::Plain, 2, Some(5)),
+        (View::Plain, 3, None),
+        (View::Plain, 0, None),
+    ] {
+        let found = store.seq_of(&tenant(), &id("s"), view, ordinal).await;
+        assert_eq!(found.unwrap(), seq, "{view:?} {ordinal}");
+    }
+    // No view shows it, and yet it is there.
+    let hidden = store.row(&tenant(), &id("s"), 3).await.unwrap().unwrap();
+    assert_eq!(hidden.body, Some(silent("3").body));
+    assert_eq!(store.row(&tenant(), &id("s"), 6).await.unwrap(), None);
+}
+
+pub(crate) async fn pictures_are_kept_once_beside_the_messages(store: impl TranscriptStore) {
+    let blob = |reference: &str| Blob {
+        reference: reference.to_owned(),
+        bytes: reference.as_bytes().to_vec(),
+    };
+    let with = |key: &str, blobs: Vec<Blob>| Batch {
+        blobs,
+        ..batch(vec![plain(key)])
+    };
+    for with in [
+        with("a", vec![blob("x"), blob("y")]),
+        with("b", vec![blob("y")]),
+    ] {
+        let appended = store.append(&tenant(), &id("s"), with).await.unwrap();
+        assert!(matches!(appended, Appended::Stored(_)), "{appended:?}");
+    }
+    // What is refused leaves no picture behind.
+    let refused = Batch {
+        blobs: vec![blob("z")],
+        ..batch(vec![draft(said("a", Role::User, "other"))])
+    };
+    let appended = store.append(&tenant(), &id("s"), refused).await.unwrap();
+    assert_eq!(appended, Appended::KeyReused("a".to_owned()));
+    let other = TenantId::parse("other").unwrap();
+    for (tenant, reference, kept) in [
+        (tenant(), "x", true),
+        (tenant(), "y", true),
+        (tenant(), "z", false),
+        (other, "x", false),
+    ] {
+        let bytes = store.blob(&tenant, reference).await.unwrap();
+        assert_eq!(
+            bytes,
+            kept.then(|| reference.as_bytes().to_vec()),
+            "{tenant} {reference}"
+        );
+    }
+}
+
+/// The marker of a compaction: no view shows it.
+fn marker(key: &str, first_kept_seq: Option<u64>) -> Draft {
+    let compaction = Compaction {
+        summary: format!("summary of {key}"),
+        first_kept_seq,
+        tokens_before: Some(7),
+    };
+    let body = NewMessage {
+        compaction: Some(compaction),
+        ..with_blocks(key, Role::Assistant, Vec::new())
+    };
+    Draft {
+        in_all: false,
+        in_plain: false,
+        ..draft(body)
+    }
+}
+
+pub(crate) async fn a_compaction_is_remembered_where_it_was_made(store: impl TranscriptStore) {
+    put(
+        &store,
+        "s",
+        vec![plain("1"), marker("2", Some(1)), plain("3")],
+    )
+    .await;
+    put(&store, "s", vec![marker("4", None), plain("5")]).await;
+    // A repetition is not another compaction.
+    put(&store, "s", vec![marker("2", Some(1))]).await;
+    for (at, expected) in [
+        (Some(1), None),
+        (Some(2), Some(2)),
+        (Some(3), Some(2)),
+        (Some(4), Some(4)),
+        (None, Some(4)),
+    ] {
+        let end = store.end(&tenant(), &id("s"), at).await.unwrap();
+        assert_eq!(end.compaction_seq, expected, "{at:?}");
+    }
+    let row = store.row(&tenant(), &id("s"), 2).await.unwrap().unwrap();
+    assert_eq!(row.body, Some(marker("2", Some(1)).body));
+    // The same key with another compaction is another message.
+    let other = batch(vec![marker("4", Some(1))]);
+    let appended = store.append(&tenant(), &id("s"), other).await.unwrap();
+    assert_eq!(appended, Appended::KeyReused("4".to_owned()));
+}
+
+pub(crate) async fn a_compaction_keeps_nothing_that_comes_after_it(store: impl TranscriptStore) {
+    put(&store, "s", vec![plain("1")]).await;
+    let ahead = batch(vec![plain("2"), marker("3", Some(4))]);
+    let appended = store.append(&tenant(), &id("s"), ahead).await.unwrap();
+    let refused = KeptAhead {
+        key: "3".to_owned(),
+        seq: 3,
+        first_kept_seq: 4,
+    };
+    assert_eq!(appended, Appended::KeptAhead(refused));
+    assert_eq!(whole(&store, "s", View::All).await, (vec![1], 1, 1));
+    // It may begin anew with what follows itself.
+    put(&store, "s", vec![plain("2"), marker("3", Some(3))]).await;
+    assert_eq!(whole(&store, "s", View::All).await, (vec![1, 2], 2, 3));
 }
 
 pub(crate) async fn tails_are_read_together(store: impl TranscriptStore) {

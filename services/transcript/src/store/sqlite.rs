@@ -1,7 +1,11 @@
 //! The transcript's store in an SQLite file.
 
 mod append;
+mod fork;
+mod imports;
+mod read;
 mod rows;
+mod search;
 #[cfg(test)]
 mod tests;
 
@@ -13,30 +17,37 @@ use confab_store::sqlite::{Database, Migration};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row as _, Sqlite};
 
-use self::rows::{integer, natural, push_list, read_message};
-use crate::store::{Appended, Draft, Extract, Tail, TailQuery, TranscriptStore, View, Window};
+use self::rows::{push_list, read_row};
+use crate::store::{Appended, Batch, Mark, Row, Stretch, Tail, TailQuery, TranscriptStore, View};
 
 /// The steps of the transcript's schema.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    description: "messages",
-    sql: include_str!("../../migrations/0001_messages.sql"),
-}];
-
-const HEAD: &str =
-    "SELECT last_seq, count_all, count_plain FROM heads WHERE tenant = $1 AND session_id = $2";
-
-/// The counts at a sequence are those of the message there.
-const HEAD_AT: &str = "SELECT seq AS last_seq, count_all, count_plain FROM messages \
-     WHERE tenant = $1 AND session_id = $2 AND seq = $3";
-
-const RANGE_ALL: &str = "SELECT message_id, seq, said_at, packed FROM messages \
-     WHERE tenant = $1 AND session_id = $2 AND in_all = 1 AND count_all BETWEEN $3 AND $4 \
-     ORDER BY count_all";
-
-const RANGE_PLAIN: &str = "SELECT message_id, seq, said_at, packed FROM messages \
-     WHERE tenant = $1 AND session_id = $2 AND in_plain = 1 AND count_plain BETWEEN $3 AND $4 \
-     ORDER BY count_plain";
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        description: "messages",
+        sql: include_str!("../../migrations/0001_messages.sql"),
+    },
+    Migration {
+        version: 2,
+        description: "pictures, compactions and whose transcript it is",
+        sql: include_str!("../../migrations/0002_blobs.sql"),
+    },
+    Migration {
+        version: 3,
+        description: "search",
+        sql: include_str!("../../migrations/0003_search.sql"),
+    },
+    Migration {
+        version: 4,
+        description: "forks",
+        sql: include_str!("../../migrations/0004_forks.sql"),
+    },
+    Migration {
+        version: 5,
+        description: "imported entries",
+        sql: include_str!("../../migrations/0005_imports.sql"),
+    },
+];
 
 /// The transcript's store in an SQLite file; clones share it.
 #[derive(Clone, Debug)]
@@ -44,52 +55,10 @@ pub struct SqliteStore {
     database: Database,
 }
 
-/// Where a transcript ends.
-struct End {
-    seq: u64,
-    all: u64,
-    plain: u64,
-}
-
 impl SqliteStore {
     /// The store in `database`, which was opened with [`MIGRATIONS`].
     pub const fn new(database: Database) -> Self {
         Self { database }
-    }
-
-    /// The live end, or the one that a walk is pinned to.
-    async fn end(
-        &self,
-        tenant: &TenantId,
-        session_id: &SessionId,
-        snapshot: Option<u64>,
-    ) -> Result<Option<End>, StoreError> {
-        let live = self.live_end(tenant, session_id).await?;
-        let pinned =
-            snapshot.filter(|snapshot| live.as_ref().is_some_and(|end| *snapshot < end.seq));
-        let Some(snapshot) = pinned else {
-            return Ok(live);
-        };
-        let row = sqlx::query(HEAD_AT)
-            .bind(tenant.as_str())
-            .bind(session_id.as_str())
-            .bind(integer(snapshot))
-            .fetch_optional(self.database.reader())
-            .await?;
-        row.as_ref().map(read_end).transpose()
-    }
-
-    async fn live_end(
-        &self,
-        tenant: &TenantId,
-        session_id: &SessionId,
-    ) -> Result<Option<End>, StoreError> {
-        let row = sqlx::query(HEAD)
-            .bind(tenant.as_str())
-            .bind(session_id.as_str())
-            .fetch_optional(self.database.reader())
-            .await?;
-        row.as_ref().map(read_end).transpose()
     }
 
     async fn add_first_of_person(
@@ -100,11 +69,10 @@ impl SqliteStore {
     ) -> Result<(), StoreError> {
         let mut statement = first_statement(tenant, query);
         for row in statement.build().fetch_all(self.database.reader()).await? {
-            let message = read_message(&row)?;
             tails
                 .entry(read_session_id(&row)?)
                 .or_default()
-                .first_of_person = Some(message);
+                .first_of_person = Some(read_row(&row)?);
         }
         Ok(())
     }
@@ -115,49 +83,68 @@ impl TranscriptStore for SqliteStore {
         &self,
         tenant: &TenantId,
         session_id: &SessionId,
-        drafts: Vec<Draft>,
+        batch: Batch,
     ) -> Result<Appended, StoreError> {
         let (tenant, session_id) = (tenant.clone(), session_id.clone());
         self.database
             .write(move |connection| {
                 Box::pin(
-                    async move { append::append(connection, &tenant, &session_id, drafts).await },
+                    async move { append::append(connection, &tenant, &session_id, batch).await },
                 )
             })
             .await
     }
 
-    async fn read(
+    async fn end(
         &self,
         tenant: &TenantId,
         session_id: &SessionId,
-        window: Window,
-    ) -> Result<Extract, StoreError> {
-        let Some(end) = self.end(tenant, session_id, window.snapshot).await? else {
-            return Ok(Extract::default());
-        };
-        let (total, statement) = match window.view {
-            View::All => (end.all, RANGE_ALL),
-            View::Plain => (end.plain, RANGE_PLAIN),
-        };
-        let last = total.saturating_sub(window.offset);
-        let first = last.saturating_sub(window.limit.into()).saturating_add(1);
-        let mut messages = Vec::new();
-        if last > 0 {
-            let rows = sqlx::query(statement)
-                .bind(tenant.as_str())
-                .bind(session_id.as_str())
-                .bind(integer(first))
-                .bind(integer(last))
-                .fetch_all(self.database.reader())
-                .await?;
-            messages = rows.iter().map(read_message).collect::<Result<_, _>>()?;
+        at: Option<u64>,
+    ) -> Result<Mark, StoreError> {
+        let place = (tenant, session_id);
+        let live = read::live_end(self.database.reader(), place).await?;
+        match at {
+            Some(0) => Ok(Mark::default()),
+            Some(seq) if seq < live.seq => read::end_at(self.database.reader(), place, seq).await,
+            Some(_) | None => Ok(live),
         }
-        Ok(Extract {
-            messages,
-            total,
-            snapshot: end.seq,
-        })
+    }
+
+    async fn rows(
+        &self,
+        tenant: &TenantId,
+        session_id: &SessionId,
+        stretch: Stretch,
+    ) -> Result<Vec<Row>, StoreError> {
+        read::rows(self.database.reader(), (tenant, session_id), stretch).await
+    }
+
+    async fn seq_of(
+        &self,
+        tenant: &TenantId,
+        session_id: &SessionId,
+        view: View,
+        ordinal: u64,
+    ) -> Result<Option<u64>, StoreError> {
+        let place = (tenant, session_id);
+        read::seq_of(self.database.reader(), place, view, ordinal).await
+    }
+
+    async fn row(
+        &self,
+        tenant: &TenantId,
+        session_id: &SessionId,
+        seq: u64,
+    ) -> Result<Option<Row>, StoreError> {
+        read::row(self.database.reader(), (tenant, session_id), seq).await
+    }
+
+    async fn blob(
+        &self,
+        tenant: &TenantId,
+        reference: &str,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        read::blob(self.database.reader(), tenant, reference).await
     }
 
     async fn tails(
@@ -175,7 +162,7 @@ impl TranscriptStore for SqliteStore {
                 .entry(read_session_id(&row)?)
                 .or_default()
                 .messages
-                .push(read_message(&row)?);
+                .push(read_row(&row)?);
         }
         if query.first_of_person {
             self.add_first_of_person(tenant, query, &mut tails).await?;
@@ -219,14 +206,6 @@ fn of_sessions(
     );
     statement.push(" ORDER BY m.session_id, m.seq");
     statement
-}
-
-fn read_end(row: &SqliteRow) -> Result<End, StoreError> {
-    Ok(End {
-        seq: natural(row.try_get("last_seq")?)?,
-        all: natural(row.try_get("count_all")?)?,
-        plain: natural(row.try_get("count_plain")?)?,
-    })
 }
 
 fn read_session_id(row: &SqliteRow) -> Result<SessionId, StoreError> {

@@ -6,7 +6,7 @@ use confab_proto::transcript::v1::TailSessionsRequest;
 
 use crate::limits::{FIRST_TEXT_BYTES_MAX, TAILS_BYTES_MAX};
 use crate::tails::SessionTail;
-use crate::testing::{DESK, House, result, said, text, with_blocks};
+use crate::testing::{DESK, House, result, said, text, thinking, with_blocks};
 
 const MAIN: &str = "agent:writer:main";
 
@@ -144,5 +144,60 @@ async fn what_is_asked_wrongly_is_told_by_field() {
     ] {
         let refused = house.tails(request.clone()).await.unwrap_err();
         assert_eq!(refused.violations[0].field, field, "{request:?}");
+    }
+}
+
+#[tokio::test]
+async fn previews_and_titles_are_cleaned_and_masked_and_hold_no_reasoning() {
+    let house = House::with(&[DESK]).await;
+    let planted = "A".repeat(36);
+    let secret = format!("key ghp_{planted} ok");
+    // A secret that lies across the end of what a title is made of.
+    let filler = "a".repeat(FIRST_TEXT_BYTES_MAX - 20);
+    let reply = with_blocks(
+        "b",
+        Role::Assistant,
+        vec![
+            thinking("private"),
+            text(&format!("<think>leaked</think>{secret}<|im_end|>")),
+        ],
+    );
+    let person = said("a", Role::User, &format!("{filler} ghp_{planted}"));
+    house.append(DESK, &[person, reply]).await.unwrap();
+    let tails = house.tails(wanted(&[DESK], 20)).await.unwrap();
+    let told = format!("{tails:?}");
+    for gone in ["AAAAAAA", "private", "leaked", "im_end"] {
+        assert!(!told.contains(gone), "{gone}: {told}");
+    }
+    let [Block::Text(shown)] = &tails[0].messages[1].body.blocks[..] else {
+        panic!("{told}")
+    };
+    assert!(
+        shown.starts_with("key ghp_AA") && shown.ends_with(" ok"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn the_first_text_ends_between_visible_characters() {
+    let accent = "e\u{301}";
+    let family = "👨\u{200d}👩\u{200d}👧";
+    for (sign, filler_end) in [("👍", 1..=4), (accent, 1..=3), (family, 1..=18)] {
+        for missing in filler_end {
+            let house = House::with(&[DESK]).await;
+            let filler = "a".repeat(FIRST_TEXT_BYTES_MAX - missing);
+            let long = format!("{filler}{sign} and more");
+            house
+                .append(DESK, &[said("k", Role::User, &long)])
+                .await
+                .unwrap();
+            let tails = house.tails(wanted(&[DESK], 1)).await.unwrap();
+            let told = tails[0].first_user_text.clone().unwrap();
+            let whole = sign.len() <= missing;
+            let rest = told.strip_prefix(&filler).unwrap();
+            // Both or none of its parts (B215, B216).
+            assert_eq!(rest.contains(sign), whole, "{sign:?} {missing}");
+            assert!(whole || rest.is_empty(), "{rest:?}");
+        }
     }
 }

@@ -124,6 +124,7 @@ numbered! {
         StartRun => "ACTION_START_RUN", Create => "ACTION_CREATE", Patch => "ACTION_PATCH",
         Lifecycle => "ACTION_LIFECYCLE", Record => "ACTION_RECORD", Append => "ACTION_APPEND",
         FlowRun => "ACTION_FLOW_RUN", Deliver => "ACTION_DELIVER",
+        Search => "ACTION_SEARCH",
     }
 }
 

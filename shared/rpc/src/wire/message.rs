@@ -3,7 +3,7 @@
 mod incoming;
 
 use confab_model::id::MessageId;
-use confab_model::message::{Block, Message, NewMessage, Provenance, Usage};
+use confab_model::message::{Block, Compaction, Message, NewMessage, Provenance, Usage};
 use confab_proto::types::v1 as proto;
 use confab_proto::types::v1::block::Content;
 use prost::Message as _;
@@ -11,7 +11,10 @@ use prost::Message as _;
 use super::{WireError, enums, json, numbers, time};
 use crate::wire::enums::Numbered as _;
 
-pub use incoming::{new_message_from_wire, new_messages_from_wire, provenance_from_wire};
+pub use incoming::{
+    Incoming, incoming_from_wire, new_message_from_wire, new_messages_from_wire,
+    provenance_from_wire,
+};
 
 /// The proto's form of a stored message.
 pub fn to_proto(message: &Message) -> proto::Message {
@@ -51,6 +54,7 @@ pub fn new_to_proto(message: &NewMessage) -> proto::NewMessage {
         tool_name: message.tool_name.clone(),
         is_error: message.is_error,
         said_at: message.at.map(time::to_proto),
+        compaction: message.compaction.as_ref().map(compaction_to_proto),
     }
 }
 
@@ -73,6 +77,7 @@ pub fn new_from_proto(wire: proto::NewMessage) -> Result<NewMessage, WireError> 
         tool_name: wire.tool_name,
         is_error: wire.is_error,
         at: time::optional(wire.said_at, "message.saidAt")?,
+        compaction: wire.compaction.map(compaction_from_proto).transpose()?,
     })
 }
 
@@ -113,6 +118,7 @@ pub fn block_to_proto(block: &Block) -> proto::Block {
             mime_type: mime_type.clone(),
             reference: reference.clone(),
             bytes: numbers::to_i64(*bytes),
+            data: None,
         }),
     };
     proto::Block {
@@ -170,6 +176,33 @@ pub fn provenance_from_proto(wire: proto::Provenance) -> Result<Provenance, Wire
         source_channel: wire.source_channel,
         source_tool: wire.source_tool,
         sender: wire.sender,
+    })
+}
+
+/// The proto's form of a compaction.
+pub fn compaction_to_proto(compaction: &Compaction) -> proto::Compaction {
+    proto::Compaction {
+        summary: compaction.summary.clone(),
+        first_kept_seq: compaction.first_kept_seq.map(numbers::to_i64),
+        tokens_before: compaction.tokens_before.map(numbers::to_i64),
+    }
+}
+
+/// Reads a compaction.
+///
+/// # Errors
+/// When a number is negative.
+pub fn compaction_from_proto(wire: proto::Compaction) -> Result<Compaction, WireError> {
+    let first_kept_seq = wire
+        .first_kept_seq
+        .map(|seq| numbers::from_i64(seq, "compaction.firstKeptSeq"));
+    let tokens_before = wire
+        .tokens_before
+        .map(|tokens| numbers::from_i64(tokens, "compaction.tokensBefore"));
+    Ok(Compaction {
+        summary: wire.summary,
+        first_kept_seq: first_kept_seq.transpose()?,
+        tokens_before: tokens_before.transpose()?,
     })
 }
 

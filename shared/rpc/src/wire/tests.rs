@@ -3,5 +3,6 @@
 mod arbitrary;
 mod incoming;
 mod patches;
+mod pictures;
 mod round_trips;
 mod rows;

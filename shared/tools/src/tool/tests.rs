@@ -10,6 +10,7 @@ fn parse(tool: Tool, arguments: &Value) -> Result<(), RpcError> {
     match tool {
         Tool::List => list::Input::parse(given).map(drop),
         Tool::History => history::Input::parse(given).map(drop),
+        Tool::Search => search::Input::parse(given).map(drop),
         Tool::Send => send::Input::parse(given).map(drop),
         Tool::Status => status::Input::parse(given, true).map(drop),
         Tool::Agents => agents::Input::parse(given).map(drop),
@@ -87,6 +88,7 @@ fn what_a_schema_requires_is_missed_and_nothing_else_is() {
             json!(["sessionKey"]),
             json!({ "sessionKey": "main" }),
         ),
+        (Tool::Search, json!(["query"]), json!({ "query": "words" })),
         (
             Tool::Send,
             json!(["message"]),
@@ -142,6 +144,13 @@ fn a_schema_is_of_the_named_draft_closed_and_states_ranges_and_defaults() {
     let history = properties(Tool::History);
     assert_eq!(history["limit"]["default"], 50);
     assert_eq!(history["offset"]["minimum"], 0);
+    let search = properties(Tool::Search);
+    let told = |field: &str, bound: &str| search[field][bound].clone();
+    assert_eq!(told("limit", "default"), 20);
+    assert_eq!(told("limit", "minimum"), 1);
+    assert_eq!(told("query", "maxLength"), 512);
+    assert_eq!(told("sessionKey", "maxLength"), 512);
+    assert_eq!(told("agentId", "maxLength"), 64);
     let status = properties(Tool::Status);
     assert_eq!(
         (&status["model"]["type"], &status["model"]["maxLength"]),

@@ -19,7 +19,8 @@ use confab_proto::transcript::v1::transcript_service_server::{
     TranscriptService, TranscriptServiceServer,
 };
 use confab_proto::transcript::v1::{
-    GetHistoryRequest, GetHistoryResponse, TailSessionsRequest, TailSessionsResponse,
+    GetHistoryRequest, GetHistoryResponse, SearchMessagesRequest, SearchMessagesResponse,
+    TailSessionsRequest, TailSessionsResponse,
 };
 use confab_rpc::caller::Caller;
 use confab_rpc::clients::{
@@ -41,6 +42,7 @@ pub(crate) enum Asked {
     List(ListSessionsRequest),
     Tails(TailSessionsRequest),
     History(GetHistoryRequest),
+    Search(SearchMessagesRequest),
     Send(SendRequest),
     Status(GetStatusRequest),
     Patch(Box<PatchSessionRequest>),
@@ -56,6 +58,7 @@ pub(crate) struct Fakes {
     pub(crate) sessions: Result<ListSessionsResponse, RpcError>,
     pub(crate) tails: Result<TailSessionsResponse, RpcError>,
     pub(crate) history: Result<GetHistoryResponse, RpcError>,
+    pub(crate) found: Result<SearchMessagesResponse, RpcError>,
     pub(crate) sent: Result<SendResponse, RpcError>,
     /// Its changes are told to those who ask for some.
     pub(crate) status: Result<GetStatusResponse, RpcError>,
@@ -74,6 +77,7 @@ impl Default for Fakes {
             sessions: Err(nothing()),
             tails: Err(nothing()),
             history: Err(nothing()),
+            found: Err(nothing()),
             sent: Err(nothing()),
             status: Err(nothing()),
             patched: Err(nothing()),
@@ -228,6 +232,13 @@ impl TranscriptService for Fakes {
         request: Request<GetHistoryRequest>,
     ) -> Result<Response<GetHistoryResponse>, Status> {
         self.answer(request, Asked::History, &self.history)
+    }
+
+    async fn search_messages(
+        &self,
+        request: Request<SearchMessagesRequest>,
+    ) -> Result<Response<SearchMessagesResponse>, Status> {
+        self.answer(request, Asked::Search, &self.found)
     }
 }
 

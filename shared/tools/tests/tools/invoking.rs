@@ -39,8 +39,8 @@ async fn refused(name: &str, arguments: &str, key: Option<&str>) -> String {
 
 #[tokio::test]
 async fn an_unknown_tool_is_told_with_the_nearest_and_the_list() {
-    let list = "allowed: sessions_list, sessions_history, sessions_send, session_status, \
-                agents_list";
+    let list = "allowed: sessions_list, sessions_history, sessions_search, sessions_send, \
+                session_status, agents_list";
     assert_eq!(
         refused("session_list", "{}", None).await,
         format!("unknown tool \"session_list\"; did you mean sessions_list? {list}")
@@ -205,6 +205,7 @@ async fn an_operator_has_all_tools_and_nobody_is_asked() {
         [
             "sessions_list",
             "sessions_history",
+            "sessions_search",
             "sessions_send",
             "session_status",
             "agents_list",
@@ -219,6 +220,7 @@ async fn a_tool_that_the_caller_lacks_is_forbidden_by_the_first_service_it_asks(
     let fakes = Fakes {
         sessions: Err(refusal.clone()),
         history: Err(refusal.clone()),
+        found: Err(refusal.clone()),
         sent: Err(refusal.clone()),
         status: Err(refusal.clone()),
         agents: Err(refusal),
@@ -227,6 +229,7 @@ async fn a_tool_that_the_caller_lacks_is_forbidden_by_the_first_service_it_asks(
     let calls = [
         ("sessions_list", "{}"),
         ("sessions_history", r#"{"sessionKey":"main"}"#),
+        ("sessions_search", r#"{"query":"hi"}"#),
         ("sessions_send", r#"{"agentId":"editor","message":"hi"}"#),
         ("session_status", "{}"),
         ("session_status", r#"{"model":"m"}"#),

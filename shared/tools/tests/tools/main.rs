@@ -7,5 +7,6 @@ mod invoking;
 mod list;
 mod messages;
 mod rows;
+mod search;
 mod send;
 mod status;

@@ -16,6 +16,9 @@ use tonic::{Code, Status};
 
 use super::oracle::{Form, Verdict};
 
+/// What was said in every session of the walk.
+pub(super) const GREETING: &str = "hello";
+
 /// What names nothing.
 const ABSENT_ID: &str = "0198c1a2-7b3c-7000-8000-00000000abcd";
 
@@ -38,6 +41,7 @@ pub(super) enum Read {
     GetStatus,
     ListStateEvents,
     GetHistory,
+    SearchMessages,
 }
 
 /// Reads a record of a session.
@@ -61,6 +65,7 @@ pub(super) enum Tool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     ListSessions,
+    SearchMessages,
     TailSessions,
     Explain,
 }
@@ -84,7 +89,7 @@ impl Call {
             Self::Read(_) | Self::PatchSession | Self::Send | Self::Tool(_) => Telling::Verdict,
             Self::Record(_) => Telling::Record,
             Self::Shown(Shown::TailSessions | Shown::Explain) => Telling::Shown,
-            Self::Shown(Shown::ListSessions) => Telling::Listed,
+            Self::Shown(Shown::ListSessions | Shown::SearchMessages) => Telling::Listed,
         }
     }
 
@@ -210,6 +215,16 @@ impl Walker {
                 let method = (TRANSCRIPT, "GetHistory");
                 let _: transcript::GetHistoryResponse = self.made(method, caller, asked).await?;
             },
+            Read::SearchMessages => {
+                let asked = transcript::SearchMessagesRequest {
+                    query: GREETING.to_owned(),
+                    target,
+                    ..Default::default()
+                };
+                let method = (TRANSCRIPT, "SearchMessages");
+                let _: transcript::SearchMessagesResponse =
+                    self.made(method, caller, asked).await?;
+            },
             Read::GetSession => {
                 let asked = registry::GetSessionRequest { target };
                 let method = (REGISTRY, "GetSession");
@@ -326,6 +341,17 @@ impl Walker {
                 let method = (REGISTRY, "ListSessions");
                 let told: registry::ListSessionsResponse = self.made(method, caller, asked).await?;
                 told.sessions.iter().any(|session| session.key == target)
+            },
+            Shown::SearchMessages => {
+                let asked = transcript::SearchMessagesRequest {
+                    query: GREETING.to_owned(),
+                    limit: Some(100),
+                    ..Default::default()
+                };
+                let method = (TRANSCRIPT, "SearchMessages");
+                let told: transcript::SearchMessagesResponse =
+                    self.made(method, caller, asked).await?;
+                told.matches.iter().any(|hit| hit.session_key == target)
             },
         };
         Ok(if shown {

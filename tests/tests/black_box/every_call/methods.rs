@@ -37,6 +37,11 @@ pub(super) const METHODS: &[Method] = &[
         FOR_OPERATORS,
     ),
     (
+        "registry.v1.RegistryService/ImportSession",
+        OPERATOR,
+        FOR_OPERATORS,
+    ),
+    (
         "registry.v1.RegistryService/GetSession",
         AGENT,
         Walked(&[Call::Read(Read::GetSession)]),
@@ -134,7 +139,10 @@ pub(super) const METHODS: &[Method] = &[
     (
         "transcript.v1.TranscriptService/SearchMessages",
         AGENT,
-        LATER,
+        Walked(&[
+            Call::Shown(Shown::SearchMessages),
+            Call::Read(Read::SearchMessages),
+        ]),
     ),
     (
         "transcript.v1.TranscriptService/ForkTranscript",

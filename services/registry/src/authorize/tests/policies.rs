@@ -1,8 +1,9 @@
 //! The send policy and the tool policy at the gate, and what is explained of them.
 
+use confab_model::key::SessionKey;
 use confab_policy::send_policy;
 use confab_proto::policy::v1::ExplainRequest;
-use confab_rpc::gate::Target;
+use confab_rpc::gate::{Reach, Target};
 
 use super::*;
 use crate::authorize::Explanation;
@@ -95,12 +96,13 @@ async fn each_call_of_an_agent_stands_behind_a_tool_a5() {
         Action::Send,
         Action::Patch,
         Action::Record,
+        Action::Search,
     ];
     // The profile, then which of the calls above it leaves.
     let table = [
-        ("full", [true, true, true, true, true, true]),
-        ("messaging", [true, true, true, true, true, true]),
-        ("minimal", [true, false, true, false, true, true]),
+        ("full", [true, true, true, true, true, true, true]),
+        ("messaging", [true, true, true, true, true, true, true]),
+        ("minimal", [true, false, true, false, true, true, false]),
     ];
     for (profile, expected) in table {
         let house = House::with(&format!(
@@ -123,18 +125,22 @@ async fn a_list_and_a_search_need_their_own_tools() {
     )
     .await;
     house.made("agent:writer:main").await;
-    let ask = async |action| {
+    let ask = async |action, about| {
         let question = Question {
             caller: agent("agent:writer:main"),
             action,
-            about: About::Scope,
+            about,
             channel: None,
         };
         let answer = house.sessions.authorize(question).await;
         answer.err().map(|refusal| refusal.reason)
     };
-    assert_eq!(ask(Action::List).await, None);
-    assert_eq!(ask(Action::History).await, Some(Reason::ToolPolicy));
+    let one = || About::One(target("main", "", ""));
+    assert_eq!(ask(Action::List, About::Scope).await, None);
+    assert_eq!(ask(Action::History, one()).await, None);
+    for about in [About::Scope, one()] {
+        assert_eq!(ask(Action::Search, about).await, Some(Reason::ToolPolicy));
+    }
 }
 
 impl House {
@@ -241,6 +247,7 @@ async fn an_explanation_agrees_with_the_decision() {
     let tools = [
         ("sessions_send", Action::Send),
         ("sessions_history", Action::History),
+        ("sessions_search", Action::Search),
         ("session_status", Action::Status),
     ];
     for config in &configs {
@@ -302,4 +309,76 @@ async fn a_label_is_explained_where_it_names_one_session_d6() {
     assert_eq!(explained.session_key, key("agent:writer:desk"));
     let refused = house.explain(of("")).await.unwrap_err();
     assert_eq!(refused.reason, Reason::Ambiguous);
+}
+
+/// The scope and the decisions about what lies in it are one rule.
+#[tokio::test]
+async fn a_search_reaches_in_every_mode_what_a_history_of_it_would_d9_d11() {
+    let everything = [
+        "agent:writer:main",
+        "agent:writer:desk",
+        "agent:editor:main",
+        "agent:editor:child",
+    ];
+    for (mode, reached) in [
+        ("self", vec![everything[0]]),
+        ("tree", vec![everything[0], everything[3]]),
+        ("agent", vec![everything[0], everything[1]]),
+        ("all", everything.to_vec()),
+    ] {
+        let house = House::with(&format!(
+            r#"{{
+                agents: {{ list: [{{ id: "writer" }}, {{ id: "editor" }}] }},
+                tools: {{ sessions: {{ visibility: "{mode}" }}, agentToAgent: {{ enabled: true }} }},
+            }}"#
+        ))
+        .await;
+        for key in &everything[..3] {
+            house.made(key).await;
+        }
+        let child = CreateSessionRequest {
+            spawned_by: Some(everything[0].to_owned()),
+            ..named(everything[3])
+        };
+        house.create(child).await.unwrap();
+        let in_scope = house.searched(everything[0]).await;
+        for text in everything {
+            let expected = reached.contains(&text);
+            for action in [Action::Search, Action::History] {
+                let refused = reason(&house, agent(everything[0]), action, text).await;
+                let wanted = (!expected).then_some(Reason::Visibility);
+                assert_eq!(refused, wanted, "{mode} {text}");
+            }
+            assert_eq!(reaches(&in_scope, &key(text)), expected, "{mode} {text}");
+        }
+    }
+}
+
+impl House {
+    /// The scope of a search, as a service that cannot follow spawns is told it.
+    async fn searched(&self, session: &str) -> Reach {
+        let question = Question {
+            caller: agent(session),
+            action: Action::Search,
+            about: About::Scope,
+            channel: None,
+        };
+        let answer = self.sessions.authorize(question).await.unwrap();
+        let tenant = TenantId::default();
+        let scope = self.sessions.spell_out(&tenant, answer.scope.unwrap());
+        scope.await.unwrap().reach
+    }
+}
+
+fn reaches(reach: &Reach, key: &SessionKey) -> bool {
+    match reach {
+        Reach::All => true,
+        Reach::Among(among) => {
+            assert_eq!(among.family, None, "spelled out");
+            among.keys.contains(key)
+                || key
+                    .agent_id()
+                    .is_some_and(|agent| among.agents.contains(&agent))
+        },
+    }
 }

@@ -365,21 +365,30 @@ async fn new_spawner(
     let Some(row) = find(connection, tenant, spawner).await? else {
         return Err(ChangeError::SpawnerMissing(spawner.clone()));
     };
-    let candidates = serde_json::Value::from(vec![spawner.as_str()]);
-    let descends: Option<String> = sqlx::query_scalar(DESCENDING)
-        .bind(tenant.as_str())
-        .bind(after.key.as_str())
-        .bind(candidates.to_string())
-        .fetch_optional(connection)
-        .await
-        .map_err(StoreError::from)?;
-    match descends {
-        Some(_) => Err(ChangeError::SpawnRing {
+    if descends(connection, tenant, &after.key, spawner).await? {
+        return Err(ChangeError::SpawnRing {
             key: after.key.clone(),
             spawner: spawner.clone(),
-        }),
-        None => Ok(Some(row)),
+        });
     }
+    Ok(Some(row))
+}
+
+/// Whether `candidate` descends from `ancestor` by spawns.
+pub(super) async fn descends(
+    connection: &mut SqliteConnection,
+    tenant: &TenantId,
+    ancestor: &SessionKey,
+    candidate: &SessionKey,
+) -> Result<bool, StoreError> {
+    let candidates = serde_json::Value::from(vec![candidate.as_str()]);
+    let found: Option<String> = sqlx::query_scalar(DESCENDING)
+        .bind(tenant.as_str())
+        .bind(ancestor.as_str())
+        .bind(candidates.to_string())
+        .fetch_optional(connection)
+        .await?;
+    Ok(found.is_some())
 }
 
 async fn commit(

@@ -128,7 +128,7 @@ pub(super) async fn put(
                 .push_bind(tenant.to_string())
                 .push_bind(position.key)
                 .push_bind(session.session_id.to_string())
-                .push_bind(agent_of(session).to_string())
+                .push_bind(agent_of(&session.key).to_string())
                 .push_bind(session.key.kind().as_str())
                 .push_bind(Shelf::of(session).code())
                 .push_bind(
@@ -163,11 +163,8 @@ pub(super) async fn put(
 /// Whose session it is; the one that serves all counts as agent `main`'s.
 ///
 /// Source: reg:K7.
-pub(super) fn agent_of(session: &Session) -> AgentId {
-    session
-        .key
-        .agent_id()
-        .unwrap_or_else(|| AgentId::normalise("main"))
+pub(super) fn agent_of(key: &SessionKey) -> AgentId {
+    key.agent_id().unwrap_or_else(|| AgentId::normalise("main"))
 }
 
 /// What a search looks through, a line each; the name a row displays is its label.

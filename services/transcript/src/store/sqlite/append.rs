@@ -3,30 +3,39 @@
 use std::collections::BTreeMap;
 
 use confab_model::id::{SessionId, TenantId};
-use confab_model::message::{Message, NewMessage};
+use confab_model::key::SessionKey;
+use confab_model::message::{Blob, Message, NewMessage};
 use confab_rpc::wire;
 use confab_store::StoreError;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{QueryBuilder, Row as _, Sqlite};
 
-use super::rows::{integer, natural, push_list, read_message};
-use crate::store::{Appended, Draft};
+use super::rows::{integer, natural, optional_natural, push_list, read_message};
+use crate::store::{Appended, Batch, Draft, KeptAhead};
 
-const INSERT: &str = "INSERT INTO messages (tenant, session_id, seq, message_id, key, said_at, \
-     in_all, count_all, in_plain, count_plain, packed) ";
+pub(super) const INSERT: &str = "INSERT INTO messages (tenant, session_id, seq, message_id, key, said_at, \
+     in_all, count_all, in_plain, count_plain, compaction_seq, packed) ";
 
-const WRITE_HEAD: &str = "INSERT INTO heads (tenant, session_id, last_seq, count_all, count_plain, first_user_seq) \
-     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant, session_id) DO UPDATE SET \
+const WRITE_HEAD: &str = "INSERT INTO heads (tenant, session_id, last_seq, count_all, count_plain, \
+     first_user_seq, compaction_seq, session_key) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (tenant, session_id) DO UPDATE SET \
      last_seq = excluded.last_seq, count_all = excluded.count_all, \
-     count_plain = excluded.count_plain, first_user_seq = excluded.first_user_seq";
+     count_plain = excluded.count_plain, first_user_seq = excluded.first_user_seq, \
+     compaction_seq = excluded.compaction_seq, \
+     session_key = COALESCE(excluded.session_key, heads.session_key)";
+
+/// The same bytes have the same name.
+const KEEP_BLOB: &str = "INSERT INTO blobs (tenant, reference, bytes) VALUES ($1, $2, $3) \
+     ON CONFLICT (tenant, reference) DO NOTHING";
 
 /// Where a transcript ends, and what it shows so far.
 #[derive(Clone, Copy, Debug, Default)]
-struct Head {
-    last_seq: u64,
-    all: u64,
-    plain: u64,
-    first_user_seq: Option<u64>,
+pub(super) struct Head {
+    pub(super) last_seq: u64,
+    pub(super) all: u64,
+    pub(super) plain: u64,
+    pub(super) first_user_seq: Option<u64>,
+    pub(super) compaction_seq: Option<u64>,
 }
 
 /// A draft with its place.
@@ -40,8 +49,13 @@ pub(super) async fn append(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
     session_id: &SessionId,
-    drafts: Vec<Draft>,
+    batch: Batch,
 ) -> Result<Appended, StoreError> {
+    let Batch {
+        session_key,
+        drafts,
+        blobs,
+    } = batch;
     let (mut head, mut known) = load(connection, tenant, session_id, &drafts).await?;
     let mut answers = Vec::with_capacity(drafts.len());
     let mut placed = Vec::with_capacity(drafts.len());
@@ -53,7 +67,13 @@ pub(super) async fn append(
             answers.push(stored.clone());
             continue;
         }
-        head.advance(&draft);
+        head.advance(draft.in_all, draft.in_plain, draft.from_person);
+        if draft.body.compaction.is_some() {
+            head.mark_compaction();
+        }
+        if let Some(ahead) = head.kept_ahead(&draft.body) {
+            return Ok(Appended::KeptAhead(ahead));
+        }
         let message = head.place(&draft);
         known.insert(draft.body.key.clone(), message.clone());
         answers.push(message);
@@ -61,19 +81,36 @@ pub(super) async fn append(
     }
     if !placed.is_empty() {
         insert(connection, tenant, session_id, &placed).await?;
-        write_head(connection, tenant, session_id, head).await?;
+        write_head(connection, tenant, session_id, session_key.as_ref(), head).await?;
     }
+    keep_blobs(connection, tenant, &blobs).await?;
     Ok(Appended::Stored(answers))
 }
 
 impl Head {
-    fn advance(&mut self, draft: &Draft) {
+    /// Counts one more message.
+    pub(super) fn advance(&mut self, in_all: bool, in_plain: bool, from_person: bool) {
         self.last_seq = self.last_seq.saturating_add(1);
-        self.all = self.all.saturating_add(u64::from(draft.in_all));
-        self.plain = self.plain.saturating_add(u64::from(draft.in_plain));
-        if draft.from_person && self.first_user_seq.is_none() {
+        self.all = self.all.saturating_add(u64::from(in_all));
+        self.plain = self.plain.saturating_add(u64::from(in_plain));
+        if from_person && self.first_user_seq.is_none() {
             self.first_user_seq = Some(self.last_seq);
         }
+    }
+
+    /// The last message that was counted is the marker of a compaction.
+    pub(super) const fn mark_compaction(&mut self) {
+        self.compaction_seq = Some(self.last_seq);
+    }
+
+    /// A compaction can only keep what came before it, or begin anew behind its own marker.
+    fn kept_ahead(&self, body: &NewMessage) -> Option<KeptAhead> {
+        let first_kept_seq = body.compaction.as_ref()?.first_kept_seq?;
+        (first_kept_seq > self.last_seq).then(|| KeptAhead {
+            key: body.key.clone(),
+            seq: self.last_seq,
+            first_kept_seq,
+        })
     }
 
     fn place(&self, draft: &Draft) -> Message {
@@ -88,7 +125,7 @@ impl Head {
 }
 
 /// A repetition may be said at another moment: what counts is what is said.
-fn says_the_same(stored: &NewMessage, given: &NewMessage) -> bool {
+pub(super) fn says_the_same(stored: &NewMessage, given: &NewMessage) -> bool {
     NewMessage {
         at: None,
         ..stored.clone()
@@ -110,12 +147,12 @@ async fn load(
     let mut head = Head::default();
     let mut known = BTreeMap::new();
     for row in query.build().fetch_all(connection).await? {
-        let first_user_seq: Option<i64> = row.try_get("first_user_seq")?;
         head = Head {
             last_seq: natural(row.try_get("last_seq")?)?,
             all: natural(row.try_get("count_all")?)?,
             plain: natural(row.try_get("count_plain")?)?,
-            first_user_seq: first_user_seq.map(natural).transpose()?,
+            first_user_seq: optional_natural(row.try_get("first_user_seq")?)?,
+            compaction_seq: optional_natural(row.try_get("compaction_seq")?)?,
         };
         let stored: Option<i64> = row.try_get("seq")?;
         if stored.is_some() {
@@ -132,7 +169,7 @@ pub(super) fn load_statement<'a>(
     keys: impl Iterator<Item = &'a str>,
 ) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(
-        "SELECT h.last_seq, h.count_all, h.count_plain, h.first_user_seq, \
+        "SELECT h.last_seq, h.count_all, h.count_plain, h.first_user_seq, h.compaction_seq, \
          m.message_id, m.seq, m.said_at, m.packed FROM heads h \
          LEFT JOIN messages m ON m.tenant = h.tenant AND m.session_id = h.session_id \
          AND m.key IN ",
@@ -147,7 +184,7 @@ pub(super) fn load_statement<'a>(
     query
 }
 
-/// One statement: 1,000 messages of 11 columns stay below SQLite's 32,766 values.
+/// One statement: 1,000 messages of 12 columns stay below SQLite's 32,766 values.
 async fn insert(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
@@ -167,16 +204,18 @@ async fn insert(
             .push_bind(integer(head.all))
             .push_bind(draft.in_plain)
             .push_bind(integer(head.plain))
+            .push_bind(head.compaction_seq.map(integer))
             .push_bind(wire::message::pack(&draft.body));
     });
     query.build().execute(connection).await?;
     Ok(())
 }
 
-async fn write_head(
+pub(super) async fn write_head(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
     session_id: &SessionId,
+    session_key: Option<&SessionKey>,
     head: Head,
 ) -> Result<(), StoreError> {
     sqlx::query(WRITE_HEAD)
@@ -186,7 +225,25 @@ async fn write_head(
         .bind(integer(head.all))
         .bind(integer(head.plain))
         .bind(head.first_user_seq.map(integer))
+        .bind(head.compaction_seq.map(integer))
+        .bind(session_key.map(SessionKey::as_str))
         .execute(connection)
         .await?;
+    Ok(())
+}
+
+async fn keep_blobs(
+    connection: &mut SqliteConnection,
+    tenant: &TenantId,
+    blobs: &[Blob],
+) -> Result<(), StoreError> {
+    for blob in blobs {
+        sqlx::query(KEEP_BLOB)
+            .bind(tenant.as_str())
+            .bind(blob.reference.as_str())
+            .bind(blob.bytes.as_slice())
+            .execute(&mut *connection)
+            .await?;
+    }
     Ok(())
 }

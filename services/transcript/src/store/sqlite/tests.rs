@@ -4,10 +4,10 @@ use confab_model::id::{SessionId, TenantId};
 use confab_store::sqlite::{Database, TemporaryDatabase};
 use sqlx::{Execute as _, Row as _};
 
-use super::{
-    HEAD, HEAD_AT, MIGRATIONS, RANGE_ALL, RANGE_PLAIN, SqliteStore, append, first_statement,
-    tails_statement,
+use super::read::{
+    BLOB, DOWN_ALL, DOWN_PLAIN, HEAD, HEAD_AT, ROW, SEQ_ALL, SEQ_PLAIN, UP_ALL, UP_PLAIN,
 };
+use super::{MIGRATIONS, SqliteStore, append, first_statement, tails_statement};
 use crate::store::{TailQuery, conformance};
 
 async fn open() -> (SqliteStore, TemporaryDatabase) {
@@ -31,19 +31,32 @@ async fn plan(sql: &str) -> String {
         .join("\n")
 }
 
+/// The first and the deepest page, a chunk of a filtered walk, both sides of an anchor and the active
+/// view are each a stretch; all that differs is the numbers.
 #[tokio::test]
 async fn a_page_at_any_depth_is_a_range_of_an_index() {
+    let shown_all =
+        "messages_shown_all (tenant=? AND session_id=? AND count_all>? AND count_all<?)";
+    let shown_plain =
+        "messages_shown_plain (tenant=? AND session_id=? AND count_plain>? AND count_plain<?)";
+    let by_seq = "(tenant=? AND session_id=? AND seq=?)";
     for (sql, expected) in [
+        (UP_ALL, shown_all),
+        (DOWN_ALL, shown_all),
+        (UP_PLAIN, shown_plain),
+        (DOWN_PLAIN, shown_plain),
         (
-            RANGE_ALL,
-            "messages_shown_all (tenant=? AND session_id=? AND count_all>? AND count_all<?)",
+            SEQ_ALL,
+            "messages_shown_all (tenant=? AND session_id=? AND count_all=?)",
         ),
         (
-            RANGE_PLAIN,
-            "messages_shown_plain (tenant=? AND session_id=? AND count_plain>? AND count_plain<?)",
+            SEQ_PLAIN,
+            "messages_shown_plain (tenant=? AND session_id=? AND count_plain=?)",
         ),
         (HEAD, "(tenant=? AND session_id=?)"),
-        (HEAD_AT, "(tenant=? AND session_id=? AND seq=?)"),
+        (HEAD_AT, by_seq),
+        (ROW, by_seq),
+        (BLOB, "(tenant=? AND reference=?)"),
     ] {
         let plan = plan(sql).await;
         assert!(

@@ -1,14 +1,19 @@
 //! Messages that a caller wrote: everything is checked, every fault is told with its path.
 
+mod compaction;
+mod picture;
+
 use confab_model::id::RunId;
 use confab_model::limits::{
     APPEND_MESSAGES_MAX, ID_BYTES_MAX, MESSAGE_BLOCKS_MAX, MESSAGE_BYTES_MAX, ROUTE_FIELD_BYTES_MAX,
 };
-use confab_model::message::{Block, NewMessage, Provenance, Usage};
+use confab_model::message::{Blob, Block, NewMessage, Provenance, Usage};
 use confab_proto::types::v1 as proto;
 use confab_proto::types::v1::block::Content;
 use prost::Message as _;
 
+use self::compaction::{compaction_from_wire, marker_from_wire};
+use self::picture::Pictures;
 use crate::error::Violations;
 use crate::wire::{enums, fields, json, time};
 
@@ -17,26 +22,45 @@ const NAME_BYTES_MAX: usize = ROUTE_FIELD_BYTES_MAX;
 /// Why an agent can have stopped.
 const STOP_REASONS: [&str; 5] = ["stop", "length", "toolUse", "error", "aborted"];
 
-/// Reads the messages of one append: 1 to [`APPEND_MESSAGES_MAX`].
+/// The messages of one append, and what is kept beside them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Incoming {
+    /// The messages, in order; their pictures are named by reference.
+    pub messages: Vec<NewMessage>,
+    /// The pictures that came as bytes, each once.
+    pub blobs: Vec<Blob>,
+}
+
+/// Reads what one append brings: 1 to [`APPEND_MESSAGES_MAX`] messages, and the bytes of their
+/// pictures.
 ///
-/// The messages may be used only where nothing was noted.
-pub fn new_messages_from_wire(
-    wire: Vec<proto::NewMessage>,
-    violations: &mut Violations,
-) -> Vec<NewMessage> {
+/// It may be used only where nothing was noted.
+pub fn incoming_from_wire(wire: Vec<proto::NewMessage>, violations: &mut Violations) -> Incoming {
     let given = wire.len();
     if given == 0 || given > APPEND_MESSAGES_MAX {
         violations.push(
             "messages",
             format!("messages has {given} entries; give 1 to {APPEND_MESSAGES_MAX}"),
         );
-        return Vec::new();
+        return Incoming::default();
     }
+    let mut pictures = Pictures::default();
     let mut messages = Vec::with_capacity(given);
     for (index, message) in wire.into_iter().enumerate() {
-        messages.extend(new_message_from_wire(message, index, violations));
+        messages.extend(read_message(message, index, &mut pictures, violations));
     }
-    messages
+    Incoming {
+        messages,
+        blobs: pictures.into_blobs("messages", violations),
+    }
+}
+
+/// Reads the messages of one append as [`incoming_from_wire`] does, for whoever keeps no pictures.
+pub fn new_messages_from_wire(
+    wire: Vec<proto::NewMessage>,
+    violations: &mut Violations,
+) -> Vec<NewMessage> {
+    incoming_from_wire(wire, violations).messages
 }
 
 /// Reads the message that stands at `index` of an append. Paths begin with `messages[index]`.
@@ -50,13 +74,29 @@ pub fn new_message_from_wire(
     index: usize,
     violations: &mut Violations,
 ) -> Option<NewMessage> {
+    read_message(wire, index, &mut Pictures::default(), violations)
+}
+
+fn read_message(
+    wire: proto::NewMessage,
+    index: usize,
+    pictures: &mut Pictures,
+    violations: &mut Violations,
+) -> Option<NewMessage> {
     let path = |name: &str| format!("messages[{index}].{name}");
     let optional = |text, name: &str, violations: &mut Violations| {
         fields::optional_from_wire(text, NAME_BYTES_MAX, &path(name), violations)
     };
     let key = fields::required_from_wire(wire.key, ID_BYTES_MAX, &path("key"), violations);
     let role = enums::enum_from_wire(wire.role, &path("role"), violations);
-    let blocks = blocks_from_wire(wire.blocks, &path("blocks"), violations);
+    let (blocks, compaction) = if let Some(compaction) = wire.compaction {
+        marker_from_wire(role, wire.blocks.len(), &path, violations);
+        let compaction = compaction_from_wire(compaction, &path("compaction"), violations);
+        (Some(Vec::new()), compaction)
+    } else {
+        let blocks = blocks_from_wire(wire.blocks, &path("blocks"), pictures, violations);
+        (blocks, None)
+    };
     let provenance = provenance_from_wire(wire.provenance, &path("provenance"), violations);
     let run_id =
         fields::optional_id_from_wire(wire.run_id, RunId::parse, &path("runId"), violations);
@@ -79,6 +119,7 @@ pub fn new_message_from_wire(
         tool_name,
         is_error: wire.is_error,
         at,
+        compaction,
     })
 }
 
@@ -115,6 +156,7 @@ pub fn provenance_from_wire(
 fn blocks_from_wire(
     wire: Vec<proto::Block>,
     field: &str,
+    pictures: &mut Pictures,
     violations: &mut Violations,
 ) -> Option<Vec<Block>> {
     let given = wire.len();
@@ -147,24 +189,31 @@ fn blocks_from_wire(
         blocks.extend(block_from_wire(
             block,
             &format!("{field}[{index}]"),
+            pictures,
             violations,
         ));
     }
     (blocks.len() == given && bytes <= MESSAGE_BYTES_MAX).then_some(blocks)
 }
 
-/// What a block weighs: its text, or the size of what stands for it.
+/// What a block weighs: its text, or the size of what stands for it. The bytes of a picture are kept
+/// elsewhere, and have a bound of their own.
 fn content_bytes(block: &proto::Block) -> usize {
     match &block.content {
         None => 0,
         Some(Content::Text(block)) => block.text.len(),
         Some(Content::Thinking(block)) => block.thinking.len(),
         Some(Content::ToolCall(block)) => block.encoded_len(),
-        Some(Content::Image(block)) => block.encoded_len(),
+        Some(Content::Image(block)) => block.mime_type.len().saturating_add(block.reference.len()),
     }
 }
 
-fn block_from_wire(wire: proto::Block, field: &str, violations: &mut Violations) -> Option<Block> {
+fn block_from_wire(
+    wire: proto::Block,
+    field: &str,
+    pictures: &mut Pictures,
+    violations: &mut Violations,
+) -> Option<Block> {
     match wire.content {
         None => {
             violations.push(
@@ -183,7 +232,9 @@ fn block_from_wire(wire: proto::Block, field: &str, violations: &mut Violations)
         Some(Content::ToolCall(block)) => {
             tool_call(block, &format!("{field}.toolCall"), violations)
         },
-        Some(Content::Image(block)) => image(block, &format!("{field}.image"), violations),
+        Some(Content::Image(block)) => {
+            pictures.image_from_wire(block, &format!("{field}.image"), violations)
+        },
     }
 }
 
@@ -230,28 +281,6 @@ fn tool_call(
         id: id?,
         name: name?,
         arguments: arguments.ok()?,
-    })
-}
-
-fn image(wire: proto::ImageBlock, field: &str, violations: &mut Violations) -> Option<Block> {
-    let path = |name: &str| format!("{field}.{name}");
-    let mime_type = fields::required_from_wire(
-        wire.mime_type,
-        NAME_BYTES_MAX,
-        &path("mimeType"),
-        violations,
-    );
-    let reference = fields::required_from_wire(
-        wire.reference,
-        NAME_BYTES_MAX,
-        &path("reference"),
-        violations,
-    );
-    let bytes = count_from_wire(wire.bytes, &path("bytes"), violations);
-    Some(Block::Image {
-        mime_type: mime_type?,
-        reference: reference?,
-        bytes: bytes?,
     })
 }
 

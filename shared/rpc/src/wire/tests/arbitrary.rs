@@ -10,7 +10,9 @@ use confab_model::id::{
     AgentId, ChainId, DeliveryId, FlowId, MessageId, RunId, SessionId, TenantId,
 };
 use confab_model::key::SessionKey;
-use confab_model::message::{Block, Message, NewMessage, Provenance, ProvenanceKind, Role, Usage};
+use confab_model::message::{
+    Block, Compaction, Message, NewMessage, Provenance, ProvenanceKind, Role, Usage,
+};
 use confab_model::run::{Lane, Run, RunError, RunState, Step};
 use confab_model::session::levels::{
     ElevatedLevel, ExecAsk, ExecHost, ExecSecurity, FastMode, GroupActivation, ReasoningLevel,
@@ -63,6 +65,16 @@ fn small() -> impl Strategy<Value = u32> {
 
 fn usage() -> impl Strategy<Value = Usage> {
     (count(), count()).prop_map(|(input, output)| Usage { input, output })
+}
+
+fn compaction() -> impl Strategy<Value = Compaction> {
+    (text(), of(count()), of(count())).prop_map(|(summary, first_kept_seq, tokens_before)| {
+        Compaction {
+            summary,
+            first_kept_seq,
+            tokens_before,
+        }
+    })
 }
 
 fn route() -> impl Strategy<Value = Route> {
@@ -148,10 +160,11 @@ pub(super) fn new_message() -> impl Strategy<Value = NewMessage> {
         of(id()),
         any::<bool>(),
         of(moment()),
+        of(compaction()),
     );
     (head, tail).prop_map(|(head, tail)| {
         let (key, role, blocks, provenance, run_id, model) = head;
-        let (usage, stop_reason, tool_call_id, tool_name, is_error, at) = tail;
+        let (usage, stop_reason, tool_call_id, tool_name, is_error, at, compaction) = tail;
         NewMessage {
             key,
             role,
@@ -165,6 +178,7 @@ pub(super) fn new_message() -> impl Strategy<Value = NewMessage> {
             tool_name,
             is_error,
             at,
+            compaction,
         }
     })
 }

@@ -89,6 +89,7 @@ fn every_fault_of_a_message_is_told_with_its_path() {
         mime_type: "image/png".to_owned(),
         reference: "ref".to_owned(),
         bytes: -1,
+        data: None,
     };
     let message = proto::NewMessage {
         key: String::new(),

@@ -9,28 +9,29 @@ use crate::raw::RawCall;
 
 /// What some clients did.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
+pub struct Figures {
     /// Half of the calls took no longer.
-    pub(crate) p50: Duration,
+    pub p50: Duration,
     /// One call in a hundred took longer.
-    pub(crate) p99: Duration,
+    pub p99: Duration,
     /// Calls answered in a second, all clients together.
-    pub(crate) calls_per_second: f64,
+    pub calls_per_second: f64,
 }
 
 /// Clients, each on a connection of its own.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub struct Load {
     clients: Vec<RawCall>,
 }
 
 impl Load {
-    pub(crate) const fn new(clients: Vec<RawCall>) -> Self {
+    /// Clients that are to call.
+    pub const fn new(clients: Vec<RawCall>) -> Self {
         Self { clients }
     }
 
     /// Lets the clients call for `time`, after a first call of each that opens its connection.
-    pub(crate) async fn run(self, time: Duration) -> Figures {
+    pub async fn run(self, time: Duration) -> Figures {
         join_all(self.clients.iter().map(RawCall::make)).await;
         let begun = Instant::now();
         let tasks = self.clients.into_iter().map(|client| {
@@ -62,7 +63,23 @@ impl Load {
     }
 }
 
-fn at(sorted: &[Duration], percent: usize) -> Duration {
+/// What `percent` of the sorted times do not exceed.
+pub(crate) fn at(sorted: &[Duration], percent: usize) -> Duration {
     let place = sorted.len().saturating_sub(1) * percent / 100;
     sorted.get(place).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::at;
+
+    #[test]
+    fn a_percentile_is_one_of_the_times() {
+        let taken: Vec<Duration> = (1..=101).map(Duration::from_millis).collect();
+        assert_eq!(at(&taken, 50), Duration::from_millis(51));
+        assert_eq!(at(&taken, 99), Duration::from_millis(100));
+        assert_eq!(at(&[], 99), Duration::ZERO);
+    }
 }

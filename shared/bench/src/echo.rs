@@ -5,8 +5,6 @@ use std::future::{Ready, ready};
 use std::net::Ipv4Addr;
 use std::task::{Context, Poll};
 
-use confab_rpc::clients::{Call, Credentials, connect};
-use confab_rpc::identity::Named;
 use prost::bytes::{Buf as _, Bytes};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +17,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 
 use crate::raw::{Raw, RawCall};
+use crate::serve;
 
 const PATH: &str = "/confab.bench.v1.EchoService/Echo";
 
@@ -27,13 +26,13 @@ const BYTES_MAX: usize = 16 << 20;
 
 /// A served echo.
 #[derive(Clone, Debug)]
-pub(crate) struct Echo {
+pub struct Echo {
     url: String,
 }
 
 impl Echo {
     /// Serves until `stopped`.
-    pub(crate) async fn start(tasks: &TaskTracker, stopped: CancellationToken) -> Self {
+    pub async fn start(tasks: &TaskTracker, stopped: CancellationToken) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
@@ -49,13 +48,10 @@ impl Echo {
     }
 
     /// A client on a connection of its own that asks for `bytes`.
-    pub(crate) fn call(&self, bytes: usize) -> RawCall {
-        let credentials = Credentials::Named(Named::default());
-        RawCall {
-            call: Call::new(connect(&self.url).unwrap(), credentials),
-            path: PATH,
-            request: Bytes::from(u64::try_from(bytes).unwrap().to_be_bytes().to_vec()),
-        }
+    pub fn call(&self, bytes: usize) -> RawCall {
+        let request = u64::try_from(bytes).unwrap().to_be_bytes();
+        let call = serve::client(&self.url, None);
+        RawCall::bytes(call, PATH, Bytes::copy_from_slice(&request))
     }
 }
 
