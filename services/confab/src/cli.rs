@@ -5,6 +5,7 @@
 pub mod agents;
 pub mod duration;
 mod examples;
+pub mod import;
 pub mod records;
 pub mod server;
 pub mod sessions;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use self::agents::{AgentsCommand, PolicyCommand};
+use self::import::ImportCommand;
 use self::records::{DeliveriesCommand, FlowsCommand, RunsCommand};
 use self::server::{ConfigCommand, Demo, TokenCommand, Up};
 use self::sessions::SessionsCommand;
@@ -110,6 +112,9 @@ pub enum Command {
     /// Explain who may do what, and why
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Take over the sessions of another system
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Check a configuration file
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -332,6 +337,18 @@ mod tests {
     }
 
     #[test]
+    fn an_export_overwrites_a_file_only_by_force() {
+        for good in ["", "--raw", "--output f", "--raw --output f --force"] {
+            assert!(
+                parse(&format!("confab sessions export main {good}")).is_ok(),
+                "{good}"
+            );
+        }
+        assert!(parse("confab sessions export main --force").is_err());
+        assert!(parse("confab sessions export").is_err());
+    }
+
+    #[test]
     fn waiting_and_not_waiting_exclude_one_another() {
         assert!(parse("confab chat main hi --no-wait --wait 5").is_err());
         assert!(parse("confab chat main hi --wait 86401").is_err());
@@ -339,13 +356,7 @@ mod tests {
 
     #[test]
     fn what_this_program_cannot_do_is_no_command() {
-        for line in [
-            "sessions export main",
-            "runs abort x",
-            "deliveries retry x",
-            "import openclaw x",
-            "doctor",
-        ] {
+        for line in ["runs abort x", "deliveries retry x", "doctor"] {
             assert!(parse(&format!("confab {line}")).is_err(), "{line}");
         }
     }

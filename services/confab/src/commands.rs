@@ -5,6 +5,7 @@ pub mod chat;
 pub mod config;
 pub mod deliveries;
 pub mod flows;
+pub mod import;
 mod input;
 pub mod policy;
 pub mod runs;
@@ -55,6 +56,7 @@ pub async fn run(cli: Cli, screen: &mut Screen) -> Result<Exit, Failure> {
         Command::Deliveries(args) => deliveries::run(&services()?, args, screen).await,
         Command::Agents(args) => agents::run(&services()?, args, screen).await,
         Command::Policy(args) => policy::run(&services()?, args, screen).await,
+        Command::Import(args) => import::run(&services()?, args, screen).await,
         Command::Config(args) => config::run(args, screen),
         Command::Token(args) => token::run(args, screen),
         Command::Completions { shell } => {

@@ -13,5 +13,6 @@ pub mod commands;
 pub mod connect;
 pub mod demo;
 pub mod exit;
+mod openclaw;
 pub mod render;
 pub mod up;

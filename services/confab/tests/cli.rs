@@ -27,12 +27,15 @@ fn file(text: &str) -> (tempfile::TempDir, String) {
 
 #[test]
 fn what_cannot_be_understood_ends_with_two_and_says_why() {
-    let cases: [&[&str]; 8] = [
+    let cases: [&[&str]; 11] = [
         &["frobnicate"],
         &["chat", "main"],
         &["chat", "main", "hi", "--channel", "slack"],
         &["runs", "list", "--state", "sleeping"],
-        &["sessions", "export", "main"],
+        &["sessions", "export"],
+        &["sessions", "export", "main", "--force"],
+        &["import", "openclaw"],
+        &["import", "openclaw", "/nowhere/at/all"],
         &["sessions", "patch", "main", "[1]"],
         &["tool", "sessions_list", "{no json"],
         &["sessions", "list", "--endpoint", "localhost"],

@@ -111,6 +111,30 @@ pub(super) const SESSIONS_WATCH: &str = "Examples:
 A line has the time, the session, what happened (`changed`, `deleted`, or `gap`: changes are lost,
 read everything anew) and the cursor of the change. Ends with 0 on Ctrl-C and when the server stops.";
 
+pub(super) const SESSIONS_EXPORT: &str = "Examples:
+  confab sessions export agent:writer:main > writer.jsonl
+  confab sessions export agent:writer:main --raw --output writer.jsonl
+  confab sessions export 0198c1a2-7b3c-7000-8000-000000000003 | head
+
+Without --raw it is what a history would show: cleaned, secrets masked. With --raw it is what was
+stored, line by line, as `confab import` reads it. A file is complete or is not there.";
+
+pub(super) const IMPORT_OPENCLAW: &str = "Examples:
+  confab import openclaw ~/.openclaw --dry-run
+  confab import openclaw ~/.openclaw
+  confab import openclaw ./backup/agents/main/sessions --json
+
+Reads sessions.json, transcripts, archives of resets and deletions, and the databases of newer
+releases. Ids and times are kept; importing twice changes nothing more, and an import that was cut
+short goes on when it is started again. A session that exists with other content is left alone
+unless --replace is given; then what it held becomes an earlier generation of it. A transcript that
+no session claims goes in as an archived session `agent:ID:imported:SESSION_ID`.
+
+Exit status: 0 everything that can be read is in, lines that cannot be read are told; 1 no
+connection, or something broke; 2 wrong usage, or the directory cannot be read or holds no sessions;
+3 forbidden; 4 something was refused, left alone or could not be read; 5 the time was over. After 1
+and 5 the same command goes on.";
+
 pub(super) const SESSIONS_SWEEP: &str = "Examples:
   confab sessions sweep --dry-run
   confab sessions sweep

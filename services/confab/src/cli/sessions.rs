@@ -1,5 +1,7 @@
 //! `confab sessions …`
 
+use std::path::PathBuf;
+
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -44,6 +46,8 @@ pub enum SessionsCommand {
     Status(ShowStatus),
     /// Follow the changes of sessions, one line each, until Ctrl-C
     Watch(WatchSessions),
+    /// Write a session's transcript as lines of JSON
+    Export(ExportSession),
     /// Archive and delete the sessions whose time is over, as the configuration says
     Sweep(SweepSessions),
 }
@@ -175,6 +179,24 @@ pub struct WatchSessions {
     /// Go on after the change with this cursor; without it, from the present on.
     #[arg(long, value_name = "CURSOR", value_parser = NonEmptyStringValueParser::new())]
     pub after: Option<String>,
+}
+
+/// What to export, and where to.
+#[derive(Args, Debug)]
+#[command(after_help = examples::SESSIONS_EXPORT)]
+pub struct ExportSession {
+    /// A key, `main`, or the sessionId of one generation.
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub key: String,
+    /// As stored, secrets and private reasoning included; for operators only.
+    #[arg(long)]
+    pub raw: bool,
+    /// Write a new file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Let the file take the place of one that exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// How to sweep.

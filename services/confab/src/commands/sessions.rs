@@ -1,5 +1,6 @@
 //! `confab sessions …`
 
+mod export;
 mod lifecycle;
 mod list;
 mod patch;
@@ -48,6 +49,7 @@ pub async fn run(
         SessionsCommand::Delete(args) => lifecycle::delete(services, args, screen).await,
         SessionsCommand::Status(args) => status::run(services, args, screen).await,
         SessionsCommand::Watch(args) => watch::run(services, args, screen).await,
+        SessionsCommand::Export(args) => export::run(services, args, screen).await,
         SessionsCommand::Sweep(args) => sweep::run(services, &args, screen).await,
     }
 }

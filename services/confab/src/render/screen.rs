@@ -72,7 +72,15 @@ impl Screen {
     /// # Errors
     /// When it cannot be written.
     pub fn line(&mut self, text: &str) -> Result<Reader, Failure> {
-        match writeln!(self.out, "{text}").and_then(|()| self.out.flush()) {
+        self.bytes(format!("{text}\n").as_bytes())
+    }
+
+    /// Writes bytes as they are.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<Reader, Failure> {
+        match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
             Ok(()) => Ok(Reader::There),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Reader::Gone),
             Err(error) => Err(Failure::broken("cannot write to standard output", &error)),
