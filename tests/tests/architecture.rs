@@ -117,6 +117,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // The wire form alone: any client in the world generates the same types.
     ("confab-tests", &["confab-proto"]),
+    // Feeds bytes to what reads them, wherever that is; nobody uses it.
+    (
+        "confab-fuzz",
+        &[
+            "confab-model",
+            "confab-text",
+            "confab-transcript",
+            "confab-vectors",
+        ],
+    ),
 ];
 
 /// The crates that decide and do nothing else: no I/O, no clock, no randomness.
@@ -307,13 +317,13 @@ fn the_table_has_a_row_for_every_crate_and_no_other() -> anyhow::Result<()> {
 }
 
 #[test]
-fn the_table_lets_only_the_binary_for_people_use_a_service() {
+fn the_table_lets_only_the_binary_for_people_and_the_fuzz_targets_use_a_service() {
     let users: Vec<&str> = MAY_USE
         .iter()
         .filter(|(_, used)| used.iter().any(|name| SERVICES.contains(name)))
         .map(|(name, _)| *name)
         .collect();
-    assert_eq!(users, ["confab"]);
+    assert_eq!(users, ["confab", "confab-fuzz"]);
 }
 
 #[test]

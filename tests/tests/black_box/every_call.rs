@@ -19,7 +19,7 @@ use prost::Message as _;
 use prost_types::{FieldMask, FileDescriptorSet};
 use serde_json::{Value, json};
 
-use self::calls::{Call, Known, Shown, Telling, Walker, label};
+use self::calls::{Call, GREETING, Known, Shown, Telling, Walker, label};
 use self::methods::{METHODS, ROLES, Row, walked};
 use self::oracle::{
     BOXED, CALLERS, Form, MISSING, OWN, SESSIONS, SETTINGS, Setting, Verdict, exists, reaches,
@@ -59,7 +59,7 @@ fn prepare(client: &Client) -> anyhow::Result<BTreeMap<String, Known>> {
             words.push("--sandboxed");
         }
         let session = client.json(&words)?;
-        let run = client.json(&["chat", key, "hello"])?;
+        let run = client.json(&["chat", key, GREETING])?;
         let of_session = Known {
             generation: text(&session, "/sessionId")?,
             run: text(&run, "/runId")?,

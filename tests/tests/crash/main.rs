@@ -7,6 +7,7 @@
 //! Source: D36, D47, D48.
 
 mod awareness;
+mod import;
 mod lifecycle;
 mod services;
 
