@@ -10,7 +10,7 @@ use super::scan::Scan;
 use super::spans::Cover;
 use super::values::{
     Separator, Sign, bare, blanks, is_listed, is_parameter, is_plain, quote, quoted,
-    refers_to_itself, separator,
+    refers_to_itself, separator, unclosed,
 };
 use super::{headers, parameters, pem};
 
@@ -214,7 +214,7 @@ fn begins_key(scan: &Scan<'_>, at: usize) -> bool {
 
 /// Hides the value in quotes at `at`; says whether there is one.
 fn claim_quoted(scan: &mut Scan<'_>, name: &Name<'_>, at: usize) -> bool {
-    let Some(value) = quoted(&scan.reader, at) else {
+    let Some(value) = quoted(&scan.reader, at).or_else(|| unclosed(&scan.reader, at)) else {
         return false;
     };
     let text = scan.reader.slice(value.start, value.end);

@@ -6,6 +6,8 @@ use memchr::memchr2;
 
 /// The last bytes of a mask's `…`, after which nothing begins.
 const ELLIPSIS: &str = "…";
+/// How many letters a mask shows behind its `…`.
+const MASK_END_BYTES: usize = 4;
 
 /// A text, and how many bytes of it were looked at.
 #[derive(Debug)]
@@ -101,10 +103,12 @@ impl<'t> Reader<'t> {
         matches!(self.before(at), b'n' | b'r' | b't') && self.before(at - 1) == b'\\'
     }
 
-    /// Whether the `…` of a mask stands right before `at`.
+    /// Whether the `…` of a mask stands right before `at`: what follows it is no longer than the end
+    /// that a mask shows.
     pub(super) fn follows_mask(&self, at: usize) -> bool {
-        at.checked_sub(ELLIPSIS.len())
-            .is_some_and(|start| self.slice(start, at) == ELLIPSIS)
+        let ellipsis = at.checked_sub(ELLIPSIS.len());
+        ellipsis.is_some_and(|start| self.slice(start, at) == ELLIPSIS)
+            && self.run(at, MASK_END_BYTES + 1, is_name) <= at + MASK_END_BYTES
     }
 }
 

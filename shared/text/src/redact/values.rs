@@ -86,6 +86,14 @@ pub(super) fn quoted(reader: &Reader<'_>, at: usize) -> Option<Range<usize>> {
     }
 }
 
+/// What stands behind the quote at `at` that does not close, up to the end of the line.
+pub(super) fn unclosed(reader: &Reader<'_>, at: usize) -> Option<Range<usize>> {
+    let (_, start) = quote(reader, at)?;
+    let end = reader.run(start, usize::MAX, |byte| !matches!(byte, b'\n' | b'\r' | 0));
+    let length = reader.slice(start, end).trim_end().len();
+    (length > 0).then(|| start..start + length)
+}
+
 /// The value at `at` up to what is not in `class`, without the delimiters at its end.
 pub(super) fn bare(reader: &Reader<'_>, at: usize, class: fn(u8) -> bool) -> Range<usize> {
     let end = reader.run(at, usize::MAX, class);

@@ -422,3 +422,27 @@ fn run_r3_private_keys_are_masked() {
     let in_variable = format!("KEY=-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----");
     assert!(!shown(&in_variable).contains("MMMM"));
 }
+
+#[test]
+fn what_looks_like_a_mask_or_stays_open_hides_nothing() {
+    check(&[
+        ("run:R14", "my key…ghp_A*36 end", "my key…ghp_AA…AAAA end"),
+        (
+            "run:R12",
+            "…password=\"hunter22secret\"",
+            "…password=\"***\"",
+        ),
+        ("run:R1", "sk-AAA…AAAA stays", "sk-AAA…AAAA stays"),
+        (
+            "run:R9",
+            "{\"password\": \"hunter22hunter22",
+            "{\"password\": \"***",
+        ),
+        (
+            "run:R5",
+            "API_KEY=\"first\nsecond\"",
+            "API_KEY=\"***\nsecond\"",
+        ),
+        ("run:R9", "{\"password\": \"", "{\"password\": \""),
+    ]);
+}
