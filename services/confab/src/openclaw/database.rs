@@ -1,15 +1,19 @@
 //! The database in which newer releases keep an agent's sessions; it is read and never touched.
 //!
 //! Two forms are known: `session_nodes` with `session_windows`, and before it `session_entries` with
-//! `sessions`. Both keep what was said in `transcript_events`, a line of JSON each.
+//! `sessions`. Both keep what was said in `transcript_events`, a line of JSON each; the newest release
+//! compresses the long ones.
 //!
 //! Source: run:T1.
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use confab_transcript::limits::IMPORT_LINE_BYTES_MAX;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Map, Value};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use tempfile::TempDir;
@@ -22,6 +26,8 @@ use super::source::{PIECE_BYTES, Pieces};
 const PENDING: [&str; 2] = ["-wal", "-journal"];
 /// Readers at a time: the stream of one transcript, and nothing beside it.
 const READERS: u32 = 1;
+/// Rows that are read ahead; an event may be as long as a line.
+const ROWS_AHEAD: usize = 1;
 
 const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table'";
 const NODES: &str = "SELECT session_key, current_session_id, updated_at, entry_json \
@@ -32,15 +38,40 @@ const WINDOWS: &str = "SELECT session_id, session_key, created_at, updated_at FR
     ORDER BY created_at, session_id";
 const SESSIONS: &str = "SELECT session_id, session_key, created_at, updated_at FROM sessions \
     ORDER BY created_at, session_id";
-const TRANSCRIPTS: &str = "SELECT session_id, SUM(LENGTH(CAST(event_json AS BLOB)) + 1) \
+const COLUMNS: &str = "SELECT name FROM pragma_table_info('transcript_events')";
+const TRANSCRIPTS: &str = "SELECT session_id, SUM(COALESCE(octet_length(event_json), 0) + 1) \
     FROM transcript_events GROUP BY session_id ORDER BY session_id";
-const EVENTS: &str = "SELECT CAST(event_json AS BLOB) FROM transcript_events \
-    WHERE session_id = $1 ORDER BY seq";
+const PACKED_TRANSCRIPTS: &str = "SELECT session_id, \
+    SUM(COALESCE(event_utf8_bytes, octet_length(event_json), 0) + 1) \
+    FROM transcript_events GROUP BY session_id ORDER BY session_id";
+/// What is too long for a line is not even read.
+const EVENTS: &str = "SELECT CASE WHEN octet_length(event_json) <= $2 \
+    THEN CAST(event_json AS BLOB) END, NULL \
+    FROM transcript_events WHERE session_id = $1 ORDER BY seq";
+const PACKED_EVENTS: &str = "SELECT CASE WHEN octet_length(event_json) <= $2 \
+    THEN CAST(event_json AS BLOB) END, CASE WHEN octet_length(event_zstd) <= $2 THEN event_zstd END \
+    FROM transcript_events WHERE session_id = $1 ORDER BY seq";
+/// Tables of transcripts that were put aside inside the database, with what became of them.
+const PUT_ASIDE: [(&str, &str); 2] = [
+    (
+        "session_transcript_archives",
+        "SELECT session_id FROM session_transcript_archives ORDER BY session_id",
+    ),
+    (
+        "session_transcript_cold_archives",
+        "SELECT session_id FROM session_transcript_cold_archives ORDER BY session_id",
+    ),
+];
+/// What stands for an event that cannot be read, so that it is counted and told as a line that is
+/// none.
+const NO_EVENT: &[u8] = b"an event that cannot be read";
 
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Database {
     pool: SqlitePool,
+    /// Whether long events are compressed.
+    packs: bool,
     /// Where a database lies that had to be copied; removed with this.
     _copy: Option<TempDir>,
 }
@@ -90,9 +121,13 @@ impl Database {
                 .immutable(true),
         };
         let pool = SqlitePoolOptions::new().max_connections(READERS);
-        let pool = pool.connect_with(options).await;
+        let pool = pool.connect_with(options.row_buffer_size(ROWS_AHEAD)).await;
+        let pool = pool.map_err(|error| unreadable(shown, &error))?;
+        let columns = sqlx::query_scalar::<_, String>(COLUMNS).fetch_all(&pool);
+        let columns = columns.await.map_err(|error| unreadable(shown, &error))?;
         Ok(Self {
-            pool: pool.map_err(|error| unreadable(shown, &error))?,
+            pool,
+            packs: columns.iter().any(|column| column == "event_zstd"),
             _copy: copy.map(|(directory, _)| directory),
         })
     }
@@ -129,13 +164,40 @@ impl Database {
             }
         }
         if has("transcript_events") {
-            let read = sqlx::query_as::<_, (String, i64)>(TRANSCRIPTS);
+            let statement = if self.packs {
+                PACKED_TRANSCRIPTS
+            } else {
+                TRANSCRIPTS
+            };
+            let read = sqlx::query_as::<_, (String, i64)>(statement);
             let read = read.fetch_all(&self.pool).await?;
             let sized = |(id, bytes): (String, i64)| (id, u64::try_from(bytes).unwrap_or_default());
             contents.transcripts = read.into_iter().map(sized).collect();
         }
+        for (_, statement) in PUT_ASIDE.into_iter().filter(|(table, _)| has(table)) {
+            self.tell_put_aside(statement, shown, &mut contents).await?;
+        }
         let known = ["session_nodes", "session_entries", "transcript_events"];
         Ok(known.into_iter().any(has).then_some(contents))
+    }
+
+    /// Such transcripts are not read; whoever imports learns which.
+    async fn tell_put_aside(
+        &self,
+        statement: &'static str,
+        shown: &str,
+        into: &mut Contents,
+    ) -> Result<(), sqlx::Error> {
+        let found = sqlx::query_scalar::<_, String>(statement).fetch_all(&self.pool);
+        let told = found.await?.into_iter().map(|session_id| {
+            let reason = format!(
+                "a transcript of {session_id} was put aside inside the database and is not read: \
+                 let OpenClaw export it to a file"
+            );
+            Fault::of(shown, reason)
+        });
+        into.faults.extend(told);
+        Ok(())
     }
 
     async fn read_rows(
@@ -158,7 +220,11 @@ impl Database {
                     into.rows.push(Row { key, fields });
                 },
                 Err(error) => {
-                    let reason = format!("the entry of {key} is no JSON object: {error}");
+                    // The error repeats what is there.
+                    let (line, column) = (error.line(), error.column());
+                    let reason = format!(
+                        "the entry of {key} is no JSON object, at line {line} column {column}"
+                    );
                     into.faults.push(Fault::of(shown, reason));
                 },
             }
@@ -180,18 +246,14 @@ impl Database {
 
     /// What was said in one generation, as lines.
     pub(super) fn pieces(&self, session_id: &str) -> Pieces<'_> {
-        let events = sqlx::query_scalar::<_, Vec<u8>>(EVENTS).bind(session_id.to_owned());
+        let statement = if self.packs { PACKED_EVENTS } else { EVENTS };
+        let events = sqlx::query_as::<_, (Option<Vec<u8>>, Option<Vec<u8>>)>(statement)
+            .bind(session_id.to_owned())
+            .bind(i64::try_from(IMPORT_LINE_BYTES_MAX).unwrap_or(i64::MAX));
         let lines = events
             .fetch(&self.pool)
             .map_err(|error| format!("it cannot be read to its end: {error}"));
-        let lines = lines.map_ok(|mut line| {
-            // Outside of strings, where alone it can stand, a line end is a blank.
-            line.iter_mut()
-                .filter(|byte| **byte == b'\n')
-                .for_each(|byte| *byte = b' ');
-            line.push(b'\n');
-            line
-        });
+        let lines = lines.map_ok(|(plain, packed)| line(plain.or_else(|| inflated(&packed?))));
         let pieces = stream::try_unfold(Gathering::of(lines.boxed()), Gathering::next);
         pieces.boxed()
     }
@@ -201,6 +263,8 @@ impl Database {
 struct Gathering<'a> {
     lines: Pieces<'a>,
     gathered: Vec<u8>,
+    /// How much of it is gone already.
+    gone: usize,
 }
 
 impl<'a> Gathering<'a> {
@@ -208,25 +272,51 @@ impl<'a> Gathering<'a> {
         Self {
             lines,
             gathered: Vec::new(),
+            gone: 0,
         }
     }
 
     async fn next(mut self) -> Result<Option<(Vec<u8>, Self)>, String> {
-        while self.gathered.len() < PIECE_BYTES {
+        while self.gathered.len() - self.gone < PIECE_BYTES {
             let Some(line) = self.lines.try_next().await? else {
                 break;
             };
+            // What is left is less than a piece, however long the line before was.
+            self.gathered.drain(..self.gone);
+            self.gone = 0;
             self.gathered.extend(line);
         }
-        if self.gathered.is_empty() {
+        let left = self.gathered.get(self.gone..).unwrap_or_default();
+        if left.is_empty() {
             return Ok(None);
         }
-        let rest = self
-            .gathered
-            .split_off(self.gathered.len().min(PIECE_BYTES));
-        let piece = std::mem::replace(&mut self.gathered, rest);
+        let piece: Vec<u8> = left.iter().take(PIECE_BYTES).copied().collect();
+        self.gone += piece.len();
         Ok(Some((piece, self)))
     }
+}
+
+/// An event as a line of its own.
+fn line(event: Option<Vec<u8>>) -> Vec<u8> {
+    let mut line = event.unwrap_or_else(|| NO_EVENT.to_vec());
+    // Outside of strings, where alone it can stand, a line end is a blank.
+    line.iter_mut()
+        .filter(|byte| **byte == b'\n')
+        .for_each(|byte| *byte = b' ');
+    line.push(b'\n');
+    line
+}
+
+/// A compressed event; absent where it is damaged or too long for a line.
+fn inflated(packed: &[u8]) -> Option<Vec<u8>> {
+    let decoder = StreamingDecoder::new(packed).ok()?;
+    let bound = u64::try_from(IMPORT_LINE_BYTES_MAX).ok()?;
+    let mut event = Vec::new();
+    decoder
+        .take(bound.saturating_add(1))
+        .read_to_end(&mut event)
+        .ok()?;
+    (event.len() <= IMPORT_LINE_BYTES_MAX).then_some(event)
 }
 
 /// A copy of a database with something pending beside it, which reading it in place would take in.

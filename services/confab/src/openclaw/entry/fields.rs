@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use confab_config::Redactor;
 use confab_model::clock::Timestamp;
 use confab_model::session::levels::{FastMode, Word};
 use confab_registry::limits::IMPORTED_MILLIS_MAX;
@@ -163,10 +164,11 @@ fn whole(value: &Value) -> Option<i64> {
     whole.filter(|number| *number >= 0)
 }
 
-/// A value in a few words.
+/// A value in a few words, and no secret: reports are kept.
 fn brief(value: &Value) -> String {
     const CHARS_MAX: usize = 40;
     let whole = value.to_string();
+    let whole = Redactor::built_in().redact(&whole).into_owned();
     if whole.chars().count() <= CHARS_MAX {
         return whole;
     }

@@ -1,5 +1,7 @@
 use futures::StreamExt as _;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
+use super::super::source::{PIECE_BYTES, Source};
 use super::*;
 
 const DATABASE: &str = "agents/main/agent/openclaw-agent.sqlite";
@@ -12,10 +14,17 @@ const WINDOWS: &str = "CREATE TABLE session_windows (session_id TEXT, session_ke
 
 /// What a transcript of the plan says, as one text.
 async fn said(plan: &Plan, source: usize) -> String {
-    let mut pieces = plan.sessions[0].sources[source].pieces().unwrap();
+    pieces(&plan.sessions[0].sources[source]).await
+}
+
+/// All pieces of a transcript, none longer than is allowed.
+async fn pieces(source: &Source) -> String {
+    let mut pieces = source.pieces().unwrap();
     let mut whole = Vec::new();
     while let Some(piece) = pieces.next().await {
-        whole.extend(piece.unwrap());
+        let piece = piece.unwrap();
+        assert!(!piece.is_empty() && piece.len() <= PIECE_BYTES);
+        whole.extend(piece);
     }
     String::from_utf8(whole).unwrap()
 }
@@ -58,6 +67,58 @@ async fn the_database_of_a_newer_release_has_sessions_generations_and_transcript
         "{told:?}"
     );
     assert!(told[1].contains("the key of s4"), "{told:?}");
+}
+
+/// The newest form: long events are compressed, and what a reset put aside is in a table.
+#[tokio::test]
+async fn long_events_are_inflated_and_those_that_cannot_be_read_are_lines_that_are_none() {
+    let state = State::new();
+    let event = format!("{{\"text\":\"{}\"}}", "a".repeat(3_000_000));
+    let packed = compress_to_vec(event.as_bytes(), CompressionLevel::Fastest);
+    let digits = packed.iter().map(|byte| format!("{byte:02x}"));
+    let hexadecimal = digits.collect::<Vec<_>>().concat();
+    let long = format!(
+        "INSERT INTO transcript_events VALUES ('s1', 2, NULL, x'{hexadecimal}', {}, NULL, 0)",
+        event.len()
+    );
+    let statements = [
+        "CREATE TABLE transcript_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, \
+         event_json TEXT, event_zstd BLOB, event_utf8_bytes INTEGER, navigation_json TEXT, \
+         created_at INTEGER NOT NULL, PRIMARY KEY (session_id, seq)) STRICT",
+        "CREATE TABLE session_transcript_archives (session_id TEXT, generation INTEGER, \
+         archive_blob BLOB)",
+        NODES,
+        "INSERT INTO session_nodes VALUES ('agent:main:main', 's1', 2000, '{}')",
+        "INSERT INTO session_transcript_archives VALUES ('s0', 1, x'00')",
+        "INSERT INTO transcript_events VALUES ('s1', 1, '{\"a\":1}', NULL, NULL, NULL, 0), \
+         ('s1', 3, NULL, x'28b52ffd0000', 9, NULL, 0), ('s1', 4, NULL, NULL, NULL, NULL, 0), \
+         ('s1', 5, '\"' || hex(zeroblob(9000000)) || '\"', NULL, NULL, NULL, 0), \
+         ('s1', 6, '{\"b\":2}', NULL, NULL, NULL, 0), ('s2', 1, NULL, x'00', NULL, NULL, 0)",
+        &long,
+    ];
+    state.database(DATABASE, &statements).await;
+    let plan = state.plan().await.unwrap();
+    assert_eq!(
+        sessions(&plan),
+        [
+            "agent:main:imported:s2 s2 = openclaw-agent.sqlite#s2 of s2 (unclaimed)",
+            "agent:main:main s1 = openclaw-agent.sqlite#s1 of s1",
+        ]
+    );
+    let mut planned = plan.sessions.iter();
+    let main = planned.find(|one| one.session.key == "agent:main:main");
+    let whole = pieces(&main.unwrap().sources[0]).await;
+    let lines: Vec<&str> = whole.lines().collect();
+    let none = "an event that cannot be read";
+    assert_eq!(lines[0], "{\"a\":1}");
+    assert!(lines[1] == event, "the long event");
+    assert_eq!(lines[2..], [none, none, none, "{\"b\":2}"]);
+    let told = faults(&plan);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("a transcript of s0 was put aside"),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
