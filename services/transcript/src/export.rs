@@ -3,7 +3,6 @@
 //! It is read in chunks up to the end that it had when the export began, and told in pieces; no more
 //! than a chunk and a line is in memory.
 
-mod cleaned;
 mod lines;
 
 use std::sync::Arc;

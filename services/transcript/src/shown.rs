@@ -111,23 +111,8 @@ pub fn show_row(row: Row, view: View, redactor: &Redactor) -> Shown {
 /// Source: D20, D21, D23, D24, D60.
 pub fn show(message: Message, view: View, redactor: &Redactor) -> Shown {
     let Message { id, seq, at, body } = message;
-    let mut showing = Showing::new(redactor);
-    let mut blocks = Vec::with_capacity(body.blocks.len());
-    for block in body.blocks {
-        if is_visible(&block, view) {
-            blocks.push(showing.block(block, body.role));
-        } else {
-            showing.truncated |= matches!(block, Block::Thinking(_));
-        }
-    }
-    let body = NewMessage {
-        blocks,
-        usage: None,
-        tool_call_id: body.tool_call_id.map(|id| showing.masked(id)),
-        tool_name: body.tool_name.map(|name| showing.masked(name)),
-        model: body.model.map(|model| showing.masked(model)),
-        ..body
-    };
+    let mut showing = Showing::new(redactor, Cut::Long);
+    let body = showing.body(body, view);
     Shown {
         message: Message { id, seq, at, body },
         truncated: showing.truncated,
@@ -136,16 +121,21 @@ pub fn show(message: Message, view: View, redactor: &Redactor) -> Shown {
     }
 }
 
+/// The message as [`show`] has it in the view with tools, and not cut; nothing where that view does
+/// not show it.
+///
+/// Source: D20, D21, D23, D60.
+pub fn show_whole(body: NewMessage, redactor: &Redactor) -> Option<NewMessage> {
+    is_shown(&body, View::All).then(|| Showing::new(redactor, Cut::Nothing).body(body, View::All))
+}
+
 /// A compaction as it may be seen, and whether its summary was cut and whether it was masked. A model
 /// wrote the summary, so it is cleaned like everything that an assistant says.
 ///
 /// Source: D23.
 pub fn show_compaction(compaction: &Compaction, redactor: &Redactor) -> (Compaction, bool, bool) {
-    let mut showing = Showing::new(redactor);
-    let shown = Compaction {
-        summary: showing.text(&clean(&compaction.summary, Role::Assistant)),
-        ..*compaction
-    };
+    let mut showing = Showing::new(redactor, Cut::Long);
+    let shown = showing.compaction(compaction);
     (shown, showing.truncated, showing.redacted)
 }
 
@@ -173,19 +163,58 @@ fn clean(text: &str, role: Role) -> Cow<'_, str> {
     }
 }
 
+/// What of a text is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    /// What is too long for a page.
+    Long,
+    Nothing,
+}
+
 /// What was done so far to the parts of a message.
 struct Showing<'r> {
     redactor: &'r Redactor,
+    cut: Cut,
     truncated: bool,
     redacted: bool,
 }
 
 impl<'r> Showing<'r> {
-    const fn new(redactor: &'r Redactor) -> Self {
+    const fn new(redactor: &'r Redactor, cut: Cut) -> Self {
         Self {
             redactor,
+            cut,
             truncated: false,
             redacted: false,
+        }
+    }
+
+    fn body(&mut self, body: NewMessage, view: View) -> NewMessage {
+        let mut blocks = Vec::with_capacity(body.blocks.len());
+        for block in body.blocks {
+            if is_visible(&block, view) {
+                blocks.push(self.block(block, body.role));
+            } else {
+                self.truncated |= matches!(block, Block::Thinking(_));
+            }
+        }
+        NewMessage {
+            blocks,
+            usage: None,
+            tool_call_id: body.tool_call_id.map(|id| self.masked(id)),
+            tool_name: body.tool_name.map(|name| self.masked(name)),
+            model: body.model.map(|model| self.masked(model)),
+            compaction: body
+                .compaction
+                .map(|compaction| self.compaction(&compaction)),
+            ..body
+        }
+    }
+
+    fn compaction(&mut self, compaction: &Compaction) -> Compaction {
+        Compaction {
+            summary: self.text(&clean(&compaction.summary, Role::Assistant)),
+            ..*compaction
         }
     }
 
@@ -229,6 +258,9 @@ impl<'r> Showing<'r> {
     fn text(&mut self, text: &str) -> String {
         let masked = self.redactor.redact(text);
         self.redacted |= masked != text;
+        if self.cut == Cut::Nothing {
+            return masked.into_owned();
+        }
         let (short, was_cut) = truncate(&masked);
         self.truncated |= was_cut;
         short.into_owned()

@@ -10,13 +10,13 @@ use confab_store::StoreError;
 use confab_text::redact::Redactor;
 use serde_json::Value;
 
-use super::cleaned::cleaned;
 use crate::commands::{ExportTranscript, Place};
 use crate::entry::head::Head;
 use crate::entry::pictures::{self, REFERENCE, Reference};
 use crate::entry::write::{self, Manner, Pictures};
 use crate::entry::{json, key};
 use crate::import::chain::Chain;
+use crate::shown::show_whole;
 use crate::store::imports::{ExportEnd, ImportStore, Original, OriginalPlace};
 use crate::store::{Row, TranscriptStore};
 use crate::{Messages, store_failed};
@@ -178,7 +178,7 @@ impl<S: TranscriptStore + ImportStore> Walk<S> {
 
     fn seen(&self, body: NewMessage) -> Option<NewMessage> {
         match &self.masked_by {
-            Some(redactor) => cleaned(body, redactor),
+            Some(redactor) => show_whole(body, redactor),
             None => Some(body),
         }
     }

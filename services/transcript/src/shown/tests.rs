@@ -6,7 +6,7 @@ use confab_model::key::SessionKey;
 use confab_model::message::{Block, Message, NewMessage, Provenance, ProvenanceKind, Role, Usage};
 use confab_text::redact::Redactor;
 
-use super::{is_from_person, is_shown, placeholder, show};
+use super::{is_from_person, is_shown, placeholder, show, show_whole};
 use crate::store::View;
 use crate::testing::{call, image, result, said, text, thinking, with_blocks};
 
@@ -195,8 +195,11 @@ fn names_that_hold_a_secret_are_masked_alike_on_both_ends_of_a_call() {
     result.tool_call_id = Some(secret.to_owned());
     result.tool_name = Some(secret.to_owned());
     for body in [called, result] {
+        let exported = body.clone();
         let shown = show(stored(body), View::All, &Redactor::built_in());
         assert!(shown.redacted);
         assert!(!format!("{shown:?}").contains("klmnopqrst"), "{shown:?}");
+        let whole = show_whole(exported, &Redactor::built_in());
+        assert!(!format!("{whole:?}").contains("klmnopqrst"), "{whole:?}");
     }
 }
